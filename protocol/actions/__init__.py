@@ -1,0 +1,1 @@
+"""One module per domain: the params, results and registration of its actions."""

@@ -1,0 +1,1 @@
+"""The tests; the tree mirrors the packages."""
