@@ -110,18 +110,22 @@ class Client:
         """Call one action and wait for its envelope.
 
         Args:
-            domain: with `action`, what to do. params: its params.
+            domain: which part is asked.
+            action: what it is to do.
+            params: the action's params.
             options: `session_id`, `verbosity`, `store_as`, `telemetry`, `agent_id` as the tool has them;
-                `deadline_ms`, `on_progress` and `id` for this client.
+                `deadline_ms`, `on_progress` and `call_id` for this client.
 
         Returns:
             The envelope. When the daemon stays away past the deadline: an error envelope `unavailable`.
         """
         deadline_ms = options.pop("deadline_ms", None)
         on_progress = options.pop("on_progress", None)
-        id = options.pop("id", None)
+        call_id = options.pop("call_id", None)
         arguments = {"domain": domain, "action": action, "params": params or {}, **options}
-        return self.call_raw(msgspec.json.encode(arguments), deadline_ms=deadline_ms, on_progress=on_progress, id=id)
+        return self.call_raw(
+            msgspec.json.encode(arguments), deadline_ms=deadline_ms, on_progress=on_progress, call_id=call_id
+        )
 
     def call_raw(
         self,
@@ -129,11 +133,11 @@ class Client:
         *,
         deadline_ms: int | None = None,
         on_progress: OnProgress | None = None,
-        id: str | None = None,
+        call_id: str | None = None,
     ) -> dict[str, Any]:
         """As `call`, with the argument object as raw JSON, well formed or not."""
-        id = self.begin(arguments, deadline_ms=deadline_ms, on_progress=on_progress, id=id)
-        return self.wait(id, deadline_ms)
+        call_id = self.begin(arguments, deadline_ms=deadline_ms, on_progress=on_progress, call_id=call_id)
+        return self.wait(call_id, deadline_ms)
 
     def begin(
         self,
@@ -141,36 +145,36 @@ class Client:
         *,
         deadline_ms: int | None = None,
         on_progress: OnProgress | None = None,
-        id: str | None = None,
+        call_id: str | None = None,
     ) -> str:
         """Send a call without waiting; returns its id for `wait`."""
-        id = id or uuid.uuid4().hex
-        call = Call(id=id, arguments=arguments, deadline_ms=deadline_ms, progress=on_progress is not None)
+        call_id = call_id or uuid.uuid4().hex
+        call = Call(id=call_id, arguments=arguments, deadline_ms=deadline_ms, progress=on_progress is not None)
         if len(arguments) > REQUEST_MAX_BYTES:
-            self._answers[id] = Answer(id=id, envelope=_too_large(len(arguments)), is_error=True)
-            return id
-        self._under_way[id] = call
+            self._answers[call_id] = Answer(id=call_id, envelope=_too_large(len(arguments)), is_error=True)
+            return call_id
+        self._under_way[call_id] = call
         if on_progress:
-            self._on_progress[id] = on_progress
+            self._on_progress[call_id] = on_progress
         self._send(call)
-        return id
+        return call_id
 
-    def wait(self, id: str, deadline_ms: int | None = None) -> dict[str, Any]:
+    def wait(self, call_id: str, deadline_ms: int | None = None) -> dict[str, Any]:
         """The envelope of a call that was begun."""
         until = time.monotonic() + (deadline_ms or DEADLINE_DEFAULT_MS) / 1000 + _GRACE_S
-        while id not in self._answers and time.monotonic() < until:
+        while call_id not in self._answers and time.monotonic() < until:
             self.pump(until - time.monotonic())
-        self._under_way.pop(id, None)
-        self._on_progress.pop(id, None)
-        answer = self._answers.pop(id, None)
+        self._under_way.pop(call_id, None)
+        self._on_progress.pop(call_id, None)
+        answer = self._answers.pop(call_id, None)
         if not isinstance(answer, Answer):
             return msgspec.json.decode(_unavailable())
         return msgspec.json.decode(answer.envelope)
 
-    def cancel(self, id: str) -> None:
+    def cancel(self, call_id: str) -> None:
         """Say that nobody waits for a call any more."""
-        self._under_way.pop(id, None)
-        self._send(Cancel(id=id))
+        self._under_way.pop(call_id, None)
+        self._send(Cancel(id=call_id))
 
     def control(self, verb: str, target: str = "", timeout_s: float = 15.0) -> dict[str, Any]:
         """An operator's word: `status`, `stop`, or `restart` of an actor.
@@ -178,12 +182,12 @@ class Client:
         Raises:
             NoDaemon: no answer in time.
         """
-        id = uuid.uuid4().hex
-        self._send(Control(id=id, verb=verb, target=target))
+        call_id = uuid.uuid4().hex
+        self._send(Control(id=call_id, verb=verb, target=target))
         until = time.monotonic() + timeout_s
-        while id not in self._answers and time.monotonic() < until:
+        while call_id not in self._answers and time.monotonic() < until:
             self.pump(until - time.monotonic())
-        reply = self._answers.pop(id, None)
+        reply = self._answers.pop(call_id, None)
         if not isinstance(reply, ControlReply):
             raise NoDaemon(f"The daemon did not answer {verb} within {timeout_s:.0f} s.")
         return msgspec.json.decode(reply.body)
@@ -203,9 +207,9 @@ class Client:
         while self._monitor.poll(0):
             self._monitor.recv_multipart()
         self._send(self._hello)
-        for id, call in list(self._under_way.items()):
+        for call_id, call in list(self._under_way.items()):
             again = msgspec.structs.replace(call, attempt=call.attempt + 1)
-            self._under_way[id] = again
+            self._under_way[call_id] = again
             self._send(again)
 
     def _take(self, frame: bytes) -> None:
