@@ -4,9 +4,8 @@ Light on purpose: the bridge imports this at start-up.
 """
 
 import os
-from typing import Final
 
-IPC_PATH_MAX_BYTES: Final = 107
+IPC_PATH_MAX_BYTES = 107
 """The longest path that a Unix socket takes on Linux."""
 
 
@@ -18,7 +17,8 @@ def _choose() -> str:
     chosen = os.environ.get("CHRYSALIS_RUNTIME_DIR")
     if chosen:
         return os.path.abspath(os.path.expanduser(chosen))
-    run = os.environ.get("XDG_RUNTIME_DIR", "")
+    # MCP clients start servers with a reduced environment: the same user must still meet at the same place
+    run = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
     if run and os.path.isdir(run) and os.stat(run).st_uid == os.getuid():
         return os.path.join(run, "chrysalis")
     return os.path.join(state_dir(), "run")
