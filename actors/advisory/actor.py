@@ -1,0 +1,286 @@
+"""The advisory actor: handlers over the advisor, the store and the outcome log."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+import anyio
+import msgspec
+
+from actors.base import Actor, Handler, Job, Lane
+from evidence.features import tokens_in
+from evidence.hints import basis, hint
+from evidence.lookup import Advice
+from evidence.profiles import Profile, complete, parse_forced
+from evidence.records import Model, capability
+from evidence.rules import Evidence, Rule, shipped
+from protocol import contract, settings
+from protocol.action import NoParams, Outcome
+from protocol.actions.advisory import (
+    Advise,
+    Advised,
+    Advisory,
+    AdvisoryFigures,
+    Consult,
+    Consulted,
+    Handshake,
+    Handshaken,
+    Logged,
+    OutcomeReport,
+)
+from protocol.errors import Fault
+
+from .advisor import Advisor, view
+from .outcomes import OutcomeLog
+from .store import SessionState, Store, open_store
+
+log = logging.getLogger("chrysalis")
+FLUSH_INTERVAL_S = 1.0
+ADVISED_DOMAINS = frozenset({"memory", "reason"})
+Change = Callable[[SessionState], tuple[Outcome, SessionState | None, bytes | None]]
+
+
+class AdvisoryActor(Actor):
+    """Advice from measurements, per session; all state lives in advisory.db and this process.
+
+    Args:
+        evidence: what to advise from; None = the evidence that ships with this version.
+    """
+
+    name = "advisory"
+
+    def __init__(self, evidence: Evidence | None = None) -> None:
+        super().__init__()
+        self._evidence = evidence
+        self._lane = Lane()
+        self._notes: list[str] = []
+        self._store: Store
+        self._advisor: Advisor
+        self._log = OutcomeLog(on=settings.enabled("CHRYSALIS_OUTCOME_LOG"))
+        self._sessions: dict[str, SessionState] = {}
+        self._ingested_tokens = 0
+        self._ingested_kept = 0
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {
+            "meta.handshake": self.handshake,
+            "meta.advise": self.advise,
+            "meta.consult": self.consult,
+            "meta.slot": self.slot,
+            "meta.outcome": self.outcome,
+            "meta.advisory_stats": self.stats,
+        }
+
+    async def start(self) -> tuple[str, ...]:
+        await self.open()
+        self.spawn(self._flush_forever)
+        self.spawn(self._announce)
+        return tuple(self._notes)
+
+    async def open(self) -> None:
+        """Load evidence and sessions; all of `start` but its background tasks."""
+        evidence = self._evidence or shipped()
+        forced = parse_forced(settings.value("CHRYSALIS_MODEL_PROFILE"))
+        if forced is not None and forced.kind == "unknown":
+            self._say(f"CHRYSALIS_MODEL_PROFILE names no class or model that is known: {forced.name}.")
+        self._advisor = Advisor(evidence.rules, forced, _capabilities(evidence.rules))
+        self._store = await self._lane.run(open_store, settings.database_path().with_name("advisory.db"), self._say)
+        await self._lane.run(self._load)
+
+    def _say(self, note: str) -> None:
+        log.warning("%s", note)
+        self._notes.append(note)
+
+    def _load(self) -> None:
+        self._sessions = self._store.sessions()
+        self._log.restore(self._store.logged())
+        self._ingested_tokens = self._ingested_kept = int(self._store.fact("ingested_tokens") or b"0")
+
+    async def stop(self) -> None:
+        await self._lane.run(self._flush)
+        await self._lane.run(self._store.close)
+
+    async def _announce(self) -> None:
+        self.news("slot", msgspec.to_builtins(self._advisor.slot(_today())))
+
+    async def _flush_forever(self) -> None:
+        while True:
+            await anyio.sleep(FLUSH_INTERVAL_S)
+            await self._lane.run(self._flush)
+
+    def _flush(self) -> None:
+        if lines := self._log.take():
+            self._store.log(lines)
+        if self._ingested_tokens != self._ingested_kept:
+            self._ingested_kept = self._ingested_tokens
+            self._store.set_fact("ingested_tokens", str(self._ingested_kept).encode())
+
+    def _state(self, session_id: str) -> SessionState:
+        return self._sessions.get(session_id) or SessionState()
+
+    def _profile(self, state: SessionState) -> Profile:
+        return self._advisor.profile(state, time.time_ns())
+
+    async def _once(self, job: Job, change: Change) -> Outcome:
+        """Apply a change exactly once for the job's id; a repeated request gets the stored reply."""
+        return await self._lane.run(self._apply, job.id, job.session_id, change)
+
+    def _apply(self, request_id: str, session_id: str, change: Change) -> Outcome:
+        if stored := self._store.replay(request_id):
+            return msgspec.msgpack.decode(stored, type=Outcome)
+        outcome, state, calibration = change(self._state(session_id))
+        self._store.apply(request_id, msgspec.msgpack.encode(outcome), session_id, state, calibration)
+        if state is not None:
+            self._sessions[session_id] = state
+        return outcome
+
+    async def handshake(self, job: Job, params: Handshake) -> Outcome:
+        """Take down what the client says of its model, and answer with what was measured on such models."""
+        return await self._once(job, lambda state: self._handshake(job.session_id, state, params))
+
+    def _handshake(
+        self, session_id: str, state: SessionState, params: Handshake
+    ) -> tuple[Outcome, SessionState, bytes | None]:
+        declared = declared_model(params) or state.declared
+        state = msgspec.structs.replace(
+            state,
+            declared=declared,
+            context=params.context or state.context,
+            client=params.client or state.client,
+        )
+        profile = self._profile(state)
+        text, bases = self._advisor.prompt_hint(profile, _today())
+        for figures in bases:
+            self._log.show(session_id, figures.action, figures.level, "prompt_hint", time.monotonic())
+        data = Handshaken(profile=view(profile), prompt_hint=text, rests_on=[msgspec.to_builtins(b) for b in bases])
+        silent = f"Profile {profile.text}; nothing was measured that holds for it, so no advice."
+        return (
+            Outcome(
+                summary=f"Profile {profile.text}; {len(bases)} measured hints." if bases else silent,
+                data=data,
+                notes=(profile.note,) if profile.note else (),
+                next_action=None if bases else "Call meta.calibrate to have this model measured.",
+            ),
+            state,
+            self._store.calibration(session_id),
+        )
+
+    async def advise(self, job: Job, params: Advise) -> Outcome:
+        """Whether an action helps on a task, with the figures; without an action, everything known."""
+        profile = self._profile(self._state(job.session_id))
+        if not params.action:
+            return self._everything(profile)
+        action = params.action if "." in params.action else f"{params.domain}.{params.action}"
+        _must_exist(action)
+        features = self._advisor.features(action, params.task, profile, self._ingested_tokens)
+        advice = self._advisor.advise(profile, action, features, _today())
+        data = Advised(
+            level=advice.level if advice else "neutral",
+            hint=hint(advice) if advice else "",
+            source=profile.source,
+            profile=view(profile),
+            features=msgspec.to_builtins(features),
+            advice_id=self._shown(job.session_id, advice, "advise"),
+            basis=msgspec.to_builtins(basis(advice)) if advice else None,
+            reason=_reason(advice, profile),
+        )
+        return Outcome(summary=data.hint or f"No advice on {action}: {data.reason}", data=data)
+
+    def _everything(self, profile: Profile) -> Outcome:
+        standing = self._advisor.standing(profile, _today())
+        lines = [{"hint": hint(a), **msgspec.to_builtins(basis(a))} for a in standing]
+        data = Advised(level="neutral", hint="", source=profile.source, profile=view(profile), features={}, all=lines)
+        speaking = sum(1 for line in lines if line["hint"])
+        return Outcome(summary=f"{len(lines)} measurements about {profile.text}, {speaking} give advice.", data=data)
+
+    def _shown(self, session_id: str, advice: Advice | None, channel: Any) -> str:
+        if advice is None or not hint(advice):
+            return ""
+        return self._log.show(session_id, advice.rule.action, advice.level, channel, time.monotonic())
+
+    async def consult(self, job: Job, params: Consult) -> Outcome:
+        """The advice that rides on the reply of a real call; memory only, no wait."""
+        action = f"{params.domain}.{params.action}"
+        if params.domain not in ADVISED_DOMAINS:
+            return Outcome(summary="", data=Consulted())
+        if action == "memory.ingest":
+            self._ingested_tokens += tokens_in(params.params)
+        self._log.called(job.session_id, action, time.monotonic())
+        profile = self._profile(self._state(job.session_id))
+        facts = params.context.get("facts_tokens")
+        tokens = facts if isinstance(facts, int) else self._ingested_tokens
+        features = self._advisor.features(action, params.params, profile, tokens)
+        advice = self._advisor.advise(profile, action, features, _today())
+        return Outcome(summary="", data=self._consulted(job.session_id, advice, profile))
+
+    def _consulted(self, session_id: str, advice: Advice | None, profile: Profile) -> Consulted:
+        if advice is None or not hint(advice):
+            return Consulted()
+        figures = basis(advice)
+        advisory = Advisory(
+            level=advice.level,
+            hint=hint(advice),
+            source="; ".join([f"profile {profile.source}", figures.source, *figures.caps]),
+            advice_id=self._shown(session_id, advice, "reply"),
+        )
+        return Consulted(advisory=advisory, discouraged=advice.level == "discouraged")
+
+    async def slot(self, job: Job, params: NoParams) -> Outcome:  # noqa: ARG002 - a handler's form
+        """The daemon-wide texts for the tool description and the server's instructions."""
+        return Outcome(summary="", data=self._advisor.slot(_today()))
+
+    async def outcome(self, job: Job, params: OutcomeReport) -> Outcome:  # noqa: ARG002
+        """Note how an advised call ended."""
+        return Outcome(summary="", data=Logged(known=self._log.ended(params.advice_id, params.outcome)))
+
+    async def stats(self, job: Job, params: NoParams) -> Outcome:  # noqa: ARG002
+        """Figures for `meta.stats`."""
+        rules = self._advisor.rules
+        levels = {level: sum(r.level == level for r in rules) for level in sorted({r.level for r in rules})}
+        data = AdvisoryFigures(
+            profile=view(self._profile(self._state(job.session_id))),
+            evidence={"rules": len(rules), **levels},
+            log=self._log.figures(),
+            sessions=len(self._sessions),
+            kept=self._store.kept,
+            note=" ".join(self._notes),
+        )
+        return Outcome(summary="", data=data)
+
+
+def declared_model(params: Handshake) -> Model | None:
+    """The model that a handshake declares, filled up from the class table; None when it declares none."""
+    model = Model(
+        name=params.model,
+        family=params.family,
+        params_b=params.params_b,
+        active_params_b=params.active_params_b,
+        quantisation=params.quantisation,
+        thinking=params.thinking,
+    )
+    return None if model == Model() else complete(model)
+
+
+def _must_exist(action: str) -> None:
+    known = contract.BY_NAME.get(action)
+    if known is None or known.hidden:
+        text = ", ".join(a.full_name for a in contract.visible())
+        raise Fault("unknown_action", f"There is no {action}.", next_action=f"Ask about one of: {text}.")
+
+
+def _reason(advice: Advice | None, profile: Profile) -> str:
+    if advice is not None:
+        return "; ".join([advice.rule.why, *advice.caps])
+    if profile.source == "default":
+        return "this session's model is not known; call meta.handshake or meta.calibrate"
+    return f"nothing was measured that holds for {profile.text} on such a task"
+
+
+def _capabilities(rules: tuple[Rule, ...]) -> dict[str, str]:
+    return {r.action: capability(contract.BY_NAME[r.action]) for r in rules if r.action in contract.BY_NAME}
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
