@@ -1,1 +1,1 @@
-"""See ARCHITECTURE.md."""
+"""The daemon: supervisor of the actors, router of calls, keeper of sessions. It owns no database and runs no solver."""

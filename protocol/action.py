@@ -34,6 +34,8 @@ class Action(Struct, frozen=True, kw_only=True):
     operator_only: bool = False
     hidden: bool = False
     """Spoken between daemon and actors only."""
+    resolves_references: bool = False
+    """Its params hold `$cache` references that it resolves itself, step by step."""
     deadline_ms: int = DEADLINE_DEFAULT_MS
     examples: tuple[dict[str, Any], ...] = ()
     """Further worked examples, shown by `meta.schema`."""

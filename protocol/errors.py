@@ -58,6 +58,7 @@ class Fault(Exception):  # noqa: N818 - it is the house's word for a fault that 
         code: one of `Code`.
         message: one sentence, what went wrong.
         next_action: what to do about it; never empty.
+        retryable: whether the same call may succeed later; told by the code when left out.
         details: JSON-able extra data for `data.details`.
     """
 
@@ -67,6 +68,7 @@ class Fault(Exception):  # noqa: N818 - it is the house's word for a fault that 
         message: str,
         *,
         next_action: str,
+        retryable: bool | None = None,
         retry_after_ms: int | None = None,
         faults: tuple[ParamFault, ...] = (),
         details: Any = None,
@@ -76,7 +78,7 @@ class Fault(Exception):  # noqa: N818 - it is the house's word for a fault that 
             code=code,
             message=message,
             next_action=next_action,
-            retryable=code in RETRYABLE,
+            retryable=code in RETRYABLE if retryable is None else retryable,
             retry_after_ms=retry_after_ms,
             faults=faults,
             details=details,

@@ -1,5 +1,6 @@
 """From the raw JSON of a tool call to a validated request, or to a Fault that teaches the right call."""
 
+from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import msgspec
@@ -92,8 +93,16 @@ def _depth(value: Any) -> int:
     return deepest
 
 
-def parse(arguments: dict[str, Any], *, operator: bool = False, readonly: bool = False) -> Request:
+def parse(
+    arguments: dict[str, Any],
+    *,
+    operator: bool = False,
+    readonly: bool = False,
+    resolve: Callable[[Any], Any] | None = None,
+) -> Request:
     """A validated request from an argument object, mended where that is safe.
+
+    `resolve` replaces references to earlier results in the params before they are validated.
 
     Raises:
         Fault: unknown_domain, unknown_action or invalid_params; for the last with every fault, the action's
@@ -106,7 +115,7 @@ def parse(arguments: dict[str, Any], *, operator: bool = False, readonly: bool =
     if not isinstance(params, dict):
         fault = ParamFault("params", f"is {type(params).__name__}", "an object")
         raise ParamsFault(action, [fault], {})
-    params = dict(params)
+    params = dict(resolve(params) if resolve and not action.resolves_references else params)
     strays = lift_strays(arguments, OPTIONS, params, action.params, notes)
     notes += [f"{name} is no argument of the tool; it was ignored." for name in strays]
     reserved = _take_reserved(params, action, notes)

@@ -117,6 +117,7 @@ ACTIONS: tuple[Action, ...] = (
         purpose="many steps, one call",
         params=Batch,
         result=BatchResult,
+        resolves_references=True,
         read_only=False,
         destructive=True,
         example={
