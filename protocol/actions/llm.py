@@ -84,7 +84,7 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Choice(Params, frozen=True, kw_only=True):
     profile: Annotated[str, Meta(description="Profile: e4b, small or one of config.toml; empty = the configured")] = ""
     model: Annotated[str, Meta(description="Path of a GGUF file, in place of the profile's")] = ""
-    ctx: Annotated[int | None, Meta(ge=256, le=4_194_304, description="Context size, in place of the profile's")] = None
+    ctx: Annotated[int, Meta(ge=256, le=4_194_304, description="Context size, in place of the profile's")] | None = None
 
 
 class Start(Choice, frozen=True, kw_only=True):
