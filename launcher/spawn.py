@@ -6,8 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-
-from protocol.endpoints import state_dir
+from pathlib import Path
 
 from .autostart import log_file
 
@@ -17,16 +16,16 @@ _LOG_MAX_BYTES = 4 << 20
 
 def unit_installed() -> bool:
     """Whether the daemon is systemd's to start: its unit is installed and would serve this same directory."""
-    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    installed = os.path.exists(os.path.join(config, "systemd", "user", UNIT))
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    installed = (config / "systemd" / "user" / UNIT).exists()
     return installed and not os.environ.get("CHRYSALIS_RUNTIME_DIR") and shutil.which("systemctl") is not None
 
 
 def _open_log() -> int:
-    os.makedirs(state_dir(), mode=0o700, exist_ok=True)
-    path = log_file()
-    if os.path.exists(path) and os.path.getsize(path) > _LOG_MAX_BYTES:
-        os.replace(path, path + ".1")
+    path = Path(log_file())
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.exists() and path.stat().st_size > _LOG_MAX_BYTES:
+        path.replace(path.with_suffix(".log.1"))
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
 
@@ -60,9 +59,9 @@ def start_daemon() -> int:
     return ours
 
 
-def _source_root() -> str:
+def _source_root() -> Path:
     """The directory that holds the packages: what `python -m daemon` finds, installed or not."""
-    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return Path(__file__).resolve().parent.parent
 
 
 def start_unit() -> int:

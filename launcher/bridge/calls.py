@@ -25,10 +25,17 @@ class Call:
         modern: whether it came in the stateless era. structured: whether the client takes structuredContent.
     """
 
-    __slots__ = ("arguments", "attempt", "deadline", "id", "modern", "request", "structured", "token", "_done")
+    __slots__ = ("_done", "arguments", "attempt", "deadline", "id", "modern", "request", "structured", "token")
 
     def __init__(
-        self, request: str | int, arguments: bytes, *, now: float, token: str | int | None, modern: bool, structured: bool
+        self,
+        request: str | int,
+        arguments: bytes,
+        *,
+        now: float,
+        token: str | int | None,
+        modern: bool,
+        structured: bool,
     ) -> None:
         self.request = request
         self.id = os.urandom(16).hex()

@@ -27,8 +27,8 @@ class Message:
 
     __slots__ = ("id", "method", "params")
 
-    def __init__(self, id: str | int | None, method: str, params: dict[str, object]) -> None:
-        self.id = id
+    def __init__(self, request_id: str | int | None, method: str, params: dict[str, object]) -> None:
+        self.id = request_id
         self.method = method
         self.params = params
 
@@ -36,11 +36,11 @@ class Message:
 class Malformed(Exception):  # noqa: N818 - it is answered, not raised to the top
     """A line that cannot be served: the JSON-RPC code, what is wrong, and the id when one can be told."""
 
-    def __init__(self, code: int, message: str, id: str | int | None = None) -> None:
+    def __init__(self, code: int, message: str, request_id: str | int | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
-        self.id = id
+        self.id = request_id
 
 
 def _refuse_constant(name: str) -> object:
@@ -81,22 +81,22 @@ def interpret(value: object) -> Message:
     """
     if not isinstance(value, dict):
         raise Malformed(INVALID_REQUEST, "Invalid Request: a message is one JSON object")
-    id = value.get("id")
-    if "id" in value and (isinstance(id, bool) or not isinstance(id, str | int)):
+    request_id = value.get("id")
+    if "id" in value and (isinstance(request_id, bool) or not isinstance(request_id, str | int)):
         raise Malformed(INVALID_REQUEST, "Invalid Request: id must be a string or an integer")
     if value.get("jsonrpc") != "2.0":
-        raise Malformed(INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"', id)
+        raise Malformed(INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"', request_id)
     method = value.get("method")
     if method is None and ("result" in value or "error" in value):
         return Message(None, "", {})
     if not isinstance(method, str):
-        raise Malformed(INVALID_REQUEST, "Invalid Request: method must be a string", id)
+        raise Malformed(INVALID_REQUEST, "Invalid Request: method must be a string", request_id)
     params = value.get("params")
     if params is None:
         params = {}
     if not isinstance(params, dict):
-        raise Malformed(INVALID_PARAMS, "Invalid params: must be an object", id)
-    return Message(id, method, params)
+        raise Malformed(INVALID_PARAMS, "Invalid params: must be an object", request_id)
+    return Message(request_id, method, params)
 
 
 def dump(value: object) -> bytes:
@@ -112,22 +112,22 @@ def dump(value: object) -> bytes:
         return _LONE_SURROGATE.sub("\ufffd", text).encode()
 
 
-def result(id: str | int, value: object) -> bytes:
+def result(request_id: str | int, value: object) -> bytes:
     """An answer that went well."""
-    return result_of_json(id, dump(value))
+    return result_of_json(request_id, dump(value))
 
 
-def result_of_json(id: str | int, value: bytes) -> bytes:
+def result_of_json(request_id: str | int, value: bytes) -> bytes:
     """An answer that went well, its result already JSON on one line."""
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (dump(id), value)
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (dump(request_id), value)
 
 
-def error(id: str | int | None, code: int, message: str, data: object = None) -> bytes:
+def error(request_id: str | int | None, code: int, message: str, data: object = None) -> bytes:
     """An answer that did not."""
     body: dict[str, object] = {"code": code, "message": message}
     if data is not None:
         body["data"] = data
-    return dump({"jsonrpc": "2.0", "id": id, "error": body})
+    return dump({"jsonrpc": "2.0", "id": request_id, "error": body})
 
 
 def notification(method: str, params: dict[str, object] | None = None) -> bytes:

@@ -50,7 +50,8 @@ class Link:
         """Take over a call: send it, or look for a daemon to send it to."""
         self._calls[call.id] = call
         if self._socket:
-            self._send(call.wire(now))
+            if self._peer.ready:
+                self._send(call.wire(now))
         elif len(self._calls) == 1 or not self._wanted_since:
             self._wanted_since, self._look_at, self._error = now, now, ""
 
@@ -137,8 +138,6 @@ class Link:
         self._error = ""
         hello = {"t": "hello", "v": PROTOCOL_VERSION, "kind": "bridge", "pid": os.getpid()}
         self._send({**hello, "client": self._session.client})
-        for call in list(self._calls.values()):
-            self._send(call.wire(now))
 
     # the wire
 
@@ -163,25 +162,23 @@ class Link:
             return
         except OSError:
             data = b""
+        met = self._peer.ready
         try:
             messages = self._peer.feed(data) if data else None
         except zmtp.WireError:
             messages = None
         if messages is None:
-            self._lost(now)
+            self._lost(now, met=met)
             return
-        for body in messages:
-            try:
-                message = unpack(body)
-            except Undecodable:
-                continue
-            if isinstance(message, dict):
-                self._take(message)
+        if self._peer.ready and not met:  # not before: what never left is no attempt
+            for call in list(self._calls.values()):
+                self._send(call.wire(now))
+        self._take_all(messages)
 
-    def _lost(self, now: float) -> None:
+    def _lost(self, now: float, *, met: bool) -> None:
         """The daemon is gone: once more for what it was doing, and an error for what it died of twice."""
         self._drop_socket()
-        self._wanted_since, self._look_at, self._error = now, now, ""
+        self._wanted_since, self._look_at, self._error = now, now if met else now + LOOK_EVERY_S, ""
         for call in [call for call in self._calls.values() if call.attempt >= ATTEMPTS_MAX]:
             self._finish(call, unavailable("The daemon ended twice while it served this call."))
 
@@ -189,6 +186,15 @@ class Link:
         assert self._socket
         self._socket.close()
         self._socket = None
+
+    def _take_all(self, bodies: list[bytes]) -> None:
+        for body in bodies:
+            try:
+                message = unpack(body)
+            except Undecodable:
+                continue
+            if isinstance(message, dict):
+                self._take(message)
 
     def _take(self, message: dict[object, object]) -> None:
         kind = message.get("t")

@@ -133,7 +133,7 @@ class Loop:
                 self._session.refuse_too_long(line.head)
             else:
                 self._session.receive(line)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the process's one top handler
             print(f"chrysalis-mcp: {type(error).__name__}: {error}", file=sys.stderr)
             head = line.head if isinstance(line, TooLong) else line
             self._write(jsonrpc.error(jsonrpc.leading_id(head), jsonrpc.INTERNAL_ERROR, "Internal error"))
@@ -202,7 +202,7 @@ def _read_advice(shown: tool.Tool) -> None:
     from protocol.endpoints import EndpointError, advisory_file  # noqa: PLC0415 - its only use here
 
     try:
-        with open(advisory_file(), "rb") as file:  # noqa: PTH123 - pathlib costs 5 ms
+        with open(advisory_file(), "rb") as file:
             advice = json.loads(file.read(65_536))
     except (OSError, ValueError, RecursionError, EndpointError):
         return
@@ -213,7 +213,7 @@ def _read_advice(shown: tool.Tool) -> None:
 def main() -> int:
     """Be the MCP server on stdin and stdout: the whole of `chrysalis-mcp`."""
     loop = Loop(0, 1)
-    try:
+    try:  # noqa: SIM105 - contextlib is one import more
         loop.run()
     except (Leave, BrokenPipeError, ConnectionResetError, KeyboardInterrupt, SystemExit):
         pass

@@ -5,6 +5,8 @@ does; tests hold it against `protocol.messages`, whose Structs say what the mess
 Format: https://github.com/msgpack/msgpack/blob/master/spec.md
 """
 
+# ruff: noqa: PLR2004 - the numbers are the format's own
+
 from __future__ import annotations
 
 import struct

@@ -103,16 +103,16 @@ class Session:
         """Tell every party that saw the tool, or asked to be told, that its description changed."""
         if self._version and self._listed:
             self._write(jsonrpc.notification("notifications/tools/list_changed"))
-        for id, wanted in self._listeners.items():
+        for request_id, wanted in self._listeners.items():
             if wanted:
-                meta = {"_meta": {_META + "subscriptionId": id}}
+                meta: dict[str, object] = {"_meta": {_META + "subscriptionId": request_id}}
                 self._write(jsonrpc.notification("notifications/tools/list_changed", meta))
 
     def close(self) -> None:
         """End the streams that were opened, in order."""
-        for id in self._listeners:
-            result = {"resultType": "complete", "_meta": {**self._server_meta(), _META + "subscriptionId": id}}
-            self._write(jsonrpc.result(id, result))
+        for request_id in self._listeners:
+            result = {"resultType": "complete", "_meta": {**self._server_meta(), _META + "subscriptionId": request_id}}
+            self._write(jsonrpc.result(request_id, result))
         self._listeners.clear()
 
     def _take(self, value: object, *, alone: bool) -> None:
@@ -134,37 +134,39 @@ class Session:
     def _notified(self, message: Message) -> None:
         if message.method != "notifications/cancelled":
             return
-        id = message.params.get("requestId")
-        if isinstance(id, str | int):
-            self._listeners.pop(id, None)
-            if call := self.calls.pop(id, None):
+        request_id = message.params.get("requestId")
+        if isinstance(request_id, str | int):
+            self._listeners.pop(request_id, None)
+            if call := self.calls.pop(request_id, None):
                 self._stop(call)
 
-    def _request(self, message: Message, id: str | int) -> None:
+    def _request(self, message: Message, request_id: str | int) -> None:
         meta = message.params.get("_meta")
         meta = meta if isinstance(meta, dict) else {}
         modern = _META + "protocolVersion" in meta
         if modern:
-            if not self._enter(meta, id):
+            if not self._enter(meta, request_id):
                 return
         elif message.method not in ("initialize", "ping") and not self._version:
             text = f"Invalid params: params._meta must carry {_META}protocolVersion (or send initialize first)"
-            raise Malformed(INVALID_PARAMS, text, id)
+            raise Malformed(INVALID_PARAMS, text, request_id)
         method = self._methods.get(message.method)
         if method is None or (modern and message.method in ("initialize", "ping")):
-            raise Malformed(METHOD_NOT_FOUND, f"Method not found: {message.method[:80]}", id)
-        method(id, message.params, modern)
+            raise Malformed(METHOD_NOT_FOUND, f"Method not found: {message.method[:80]}", request_id)
+        method(request_id, message.params, modern)
 
-    def _enter(self, meta: dict[str, object], id: str | int) -> bool:
+    def _enter(self, meta: dict[str, object], request_id: str | int) -> bool:
         """Check the `_meta` of a stateless request; False when it was refused."""
         version = meta[_META + "protocolVersion"]
         if not isinstance(version, str) or not isinstance(meta.get(_META + "clientCapabilities"), dict):
             raise Malformed(
-                INVALID_PARAMS, f"Invalid params: _meta needs {_META}protocolVersion and {_META}clientCapabilities", id
+                INVALID_PARAMS,
+                f"Invalid params: _meta needs {_META}protocolVersion and {_META}clientCapabilities",
+                request_id,
             )
         if version != MODERN_VERSION:
             data = {"supported": [MODERN_VERSION], "requested": version}
-            self._write(jsonrpc.error(id, UNSUPPORTED_VERSION, "Unsupported protocol version", data))
+            self._write(jsonrpc.error(request_id, UNSUPPORTED_VERSION, "Unsupported protocol version", data))
             return False
         self._introduce(meta.get(_META + "clientInfo"))
         return True
@@ -180,14 +182,14 @@ class Session:
     def _server_meta(self) -> dict[str, object]:
         return {_META + "serverInfo": self._server_info()}
 
-    def _answer(self, id: str | int, body: dict[str, object], *, modern: bool, cached: bool = False) -> None:
+    def _answer(self, request_id: str | int, body: dict[str, object], *, modern: bool, cached: bool = False) -> None:
         if modern:
             body = {"resultType": "complete", **body, "_meta": self._server_meta()}
         if modern and cached:
             body.update(ttlMs=_TTL_MS, cacheScope="private")
-        self._write(jsonrpc.result(id, body))
+        self._write(jsonrpc.result(request_id, body))
 
-    def _initialize(self, id: str | int, params: dict[str, object], modern: bool) -> None:
+    def _initialize(self, request_id: str | int, params: dict[str, object], modern: bool) -> None:
         wanted = params.get("protocolVersion")
         self._version = wanted if isinstance(wanted, str) and wanted in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[0]
         self._introduce(params.get("clientInfo"))
@@ -198,13 +200,13 @@ class Session:
         }
         if self._tool.instructions:
             body["instructions"] = self._tool.instructions
-        self._answer(id, body, modern=modern)
+        self._answer(request_id, body, modern=modern)
 
-    def _ping(self, id: str | int, params: dict[str, object], modern: bool) -> None:
+    def _ping(self, request_id: str | int, params: dict[str, object], modern: bool) -> None:
         del params
-        self._answer(id, {}, modern=modern)
+        self._answer(request_id, {}, modern=modern)
 
-    def _discover(self, id: str | int, params: dict[str, object], modern: bool) -> None:
+    def _discover(self, request_id: str | int, params: dict[str, object], modern: bool) -> None:
         del params
         body: dict[str, object] = {
             "supportedVersions": [MODERN_VERSION],
@@ -212,32 +214,34 @@ class Session:
         }
         if self._tool.instructions:
             body["instructions"] = self._tool.instructions
-        self._answer(id, body, modern=modern, cached=True)
+        self._answer(request_id, body, modern=modern, cached=True)
 
-    def _list_tools(self, id: str | int, params: dict[str, object], modern: bool) -> None:
+    def _list_tools(self, request_id: str | int, params: dict[str, object], modern: bool) -> None:
         if params.get("cursor") is not None:
-            raise Malformed(INVALID_PARAMS, "Invalid params: there is one page, and no such cursor", id)
+            raise Malformed(INVALID_PARAMS, "Invalid params: there is one page, and no such cursor", request_id)
         self._listed = True
-        self._answer(id, {"tools": [self._tool.definition()]}, modern=modern, cached=True)
+        self._answer(request_id, {"tools": [self._tool.definition()]}, modern=modern, cached=True)
 
-    def _call_tool(self, id: str | int, params: dict[str, object], modern: bool) -> None:
+    def _call_tool(self, request_id: str | int, params: dict[str, object], modern: bool) -> None:
         name = params.get("name")
         if name != self._tool.name:
             shown = name if isinstance(name, str) else "(none)"
-            raise Malformed(INVALID_PARAMS, f"Unknown tool: {shown[:80]}; the only tool is {self._tool.name}", id)
+            raise Malformed(
+                INVALID_PARAMS, f"Unknown tool: {shown[:80]}; the only tool is {self._tool.name}", request_id
+            )
         arguments = params.get("arguments")
         meta = params.get("_meta")
         token = meta.get("progressToken") if isinstance(meta, dict) else None
         call = Call(
-            id,
-            self._arguments(arguments, id),
+            request_id,
+            self._arguments(arguments, request_id),
             now=self._clock(),
             token=token if isinstance(token, str | int) and not isinstance(token, bool) else None,
             modern=modern,
             structured=modern or self._version not in _UNSTRUCTURED,
         )
         full = len(self.calls) >= _UNDER_WAY_MAX
-        self.calls[id] = call
+        self.calls[request_id] = call
         if len(call.arguments) > ARGUMENTS_MAX_BYTES:
             text = f"The arguments have {len(call.arguments)} bytes; the limit is {ARGUMENTS_MAX_BYTES}."
             self.answered(call, failure("too_large", text, "Send them in several calls."), is_error=True)
@@ -247,22 +251,22 @@ class Session:
         else:
             self._start(call)
 
-    def _arguments(self, arguments: object, id: str | int) -> bytes:
+    def _arguments(self, arguments: object, request_id: str | int) -> bytes:
         try:
             return jsonrpc.dump({} if arguments is None else arguments)
         except (ValueError, RecursionError):
-            raise Malformed(INVALID_PARAMS, "Invalid params: a number in arguments is too large", id) from None
+            raise Malformed(INVALID_PARAMS, "Invalid params: a number in arguments is too large", request_id) from None
 
-    def _listen(self, id: str | int, params: dict[str, object], modern: bool) -> None:
+    def _listen(self, request_id: str | int, params: dict[str, object], modern: bool) -> None:
         if not modern:
-            raise Malformed(METHOD_NOT_FOUND, "Method not found: subscriptions/listen", id)
+            raise Malformed(METHOD_NOT_FOUND, "Method not found: subscriptions/listen", request_id)
         wanted = params.get("notifications")
         if not isinstance(wanted, dict):
-            raise Malformed(INVALID_PARAMS, "Invalid params: notifications must be an object", id)
+            raise Malformed(INVALID_PARAMS, "Invalid params: notifications must be an object", request_id)
         tools = wanted.get("toolsListChanged") is True
-        self._listeners[id] = tools
+        self._listeners[request_id] = tools
         honored: dict[str, object] = {"toolsListChanged": True} if tools else {}
-        body: dict[str, object] = {"notifications": honored, "_meta": {_META + "subscriptionId": id}}
+        body: dict[str, object] = {"notifications": honored, "_meta": {_META + "subscriptionId": request_id}}
         self._write(jsonrpc.notification("notifications/subscriptions/acknowledged", body))
 
     def _result(self, call: Call, envelope: bytes, *, is_error: bool) -> bytes:

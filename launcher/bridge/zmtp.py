@@ -5,6 +5,8 @@ and memory, and tells it at once when the daemon is gone. Multipart messages do 
 Specification: https://rfc.zeromq.org/spec/23/
 """
 
+# ruff: noqa: PLR2004 - the numbers are the protocol's own
+
 from __future__ import annotations
 
 _GREETING_BYTES = 64
@@ -73,7 +75,7 @@ class Peer:
         if len(self._incoming) < _GREETING_BYTES:
             return False
         greeting = bytes(self._incoming[:_GREETING_BYTES])
-        if greeting[0] != 0xFF or greeting[9] != 0x7F or greeting[10] < 3 or greeting[12:32].rstrip(b"\0") != b"NULL":  # noqa: PLR2004 - RFC 23
+        if greeting[0] != 0xFF or greeting[9] != 0x7F or greeting[10] < 3 or greeting[12:32].rstrip(b"\0") != b"NULL":
             raise WireError("no ZMTP 3 peer without authentication")
         del self._incoming[:_GREETING_BYTES]
         self._greeted = True
@@ -82,7 +84,7 @@ class Peer:
 
     def _frame(self) -> tuple[int, bytes] | None:
         data = self._incoming
-        if len(data) < 2:  # noqa: PLR2004 - flags and a short size
+        if len(data) < 2:
             return None
         head = 9 if data[0] & _LONG else 2
         if len(data) < head:

@@ -7,10 +7,12 @@ answers · die exits without a word, each time or (params.once) only at the firs
 error answers an error. Each message received is a line of JSON in LOG. Ends with its stdin.
 """
 
+import contextlib
 import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,7 +27,7 @@ class FakeDaemon:
         self._socket = zmq.Context.instance().socket(zmq.ROUTER)
         self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         self._socket.bind(endpoint)
-        self._log = open(log, "a", buffering=1)
+        self._log = Path(log).open("a", buffering=1)  # noqa: SIM115 - open as long as the process
         self._due: list[tuple[float, bytes, bytes]] = []
 
     def run(self) -> None:
@@ -47,10 +49,8 @@ class FakeDaemon:
                 self.send(entry[1], entry[2])
 
     def send(self, peer: bytes, body: bytes) -> None:
-        try:
+        with contextlib.suppress(zmq.ZMQError):  # the bridge is gone
             self._socket.send_multipart([peer, body])
-        except zmq.ZMQError:
-            pass  # the bridge is gone
 
     def take(self, peer: bytes, message: Any) -> None:
         told = msgspec.to_builtins(message)

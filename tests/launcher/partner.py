@@ -1,5 +1,6 @@
 """The other ends of a bridge under test: a client that holds its pipes, and a fake daemon process."""
 
+import contextlib
 import json
 import os
 import select
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BRIDGE = [sys.executable, "-m", "launcher.bridge"]
@@ -20,7 +21,7 @@ MODERN = {
 }
 
 
-class Silence(AssertionError):
+class Silence(AssertionError):  # noqa: N818 - said where it is raised
     """Nothing came in the time that was given."""
 
 
@@ -34,17 +35,15 @@ class Bridge:
         self._rest = b""
         self._next = 0
 
-    def __enter__(self) -> "Bridge":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 pipe.close()
-            except BrokenPipeError:
-                pass
 
     def write(self, data: bytes) -> None:
         self.process.stdin.write(data)
@@ -75,15 +74,15 @@ class Bridge:
     def request(self, method: str, params: dict[str, Any] | None = None, *, id: Any = None) -> Any:
         """Send a request without waiting; returns its id."""
         self._next += 1
-        id = self._next if id is None else id
-        self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}})
-        return id
+        request_id = self._next if id is None else id
+        self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params or {}})
+        return request_id
 
     def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         """Send a request and wait for its answer, which must be the next line."""
-        id = self.request(method, params)
+        request_id = self.request(method, params)
         answer = self.read()
-        assert answer["id"] == id, answer
+        assert answer["id"] == request_id, answer
         return answer
 
     def initialize(self, version: str = "2025-11-25") -> dict[str, Any]:
@@ -95,7 +94,9 @@ class Bridge:
     def call(self, action: str, params: dict[str, Any] | None = None, *, meta: dict[str, Any] | None = None) -> Any:
         """Send a tool call without waiting; returns its id."""
         arguments = {"domain": "memory", "action": action, "params": params or {}}
-        return self.request("tools/call", {"name": "chrysalis", "arguments": arguments, **({"_meta": meta} if meta else {})})
+        return self.request(
+            "tools/call", {"name": "chrysalis", "arguments": arguments, **({"_meta": meta} if meta else {})}
+        )
 
     def ended(self, timeout_s: float) -> int:
         """Its exit code; fails when it is still there after `timeout_s`."""
@@ -116,7 +117,7 @@ class Daemon:
         self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.process.stdout.readline() == b"READY\n"
 
-    def __enter__(self) -> "Daemon":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
