@@ -1,6 +1,7 @@
 """The advisory actor: handlers over the advisor, the store and the outcome log."""
 
 import logging
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
@@ -23,18 +24,24 @@ from protocol.actions.advisory import (
     Advised,
     Advisory,
     AdvisoryFigures,
+    Calibrate,
+    Calibrated,
+    CalibrationResult,
     Consult,
     Consulted,
     Handshake,
     Handshaken,
     Logged,
     OutcomeReport,
+    ProbeItem,
 )
 from protocol.errors import Fault
 
 from .advisor import Advisor, view
+from .calibration import VALID_DAYS, class_found, context_found, sprt
 from .outcomes import OutcomeLog
-from .store import SessionState, Store, open_store
+from .sitting import Sitting, answer, begin
+from .store import Measured, SessionState, Store, open_store
 
 log = logging.getLogger("chrysalis")
 FLUSH_INTERVAL_S = 1.0
@@ -67,6 +74,7 @@ class AdvisoryActor(Actor):
         return {
             "meta.handshake": self.handshake,
             "meta.advise": self.advise,
+            "meta.calibrate": self.calibrate,
             "meta.consult": self.consult,
             "meta.slot": self.slot,
             "meta.outcome": self.outcome,
@@ -167,6 +175,37 @@ class AdvisoryActor(Actor):
             self._store.calibration(session_id),
         )
 
+    async def calibrate(self, job: Job, params: Calibrate) -> Outcome:
+        """Ask a few items, grade the answers, and in the end say what the model can do by itself."""
+        return await self._once(job, lambda state: self._calibrate(job.session_id, state, params))
+
+    def _calibrate(
+        self, session_id: str, state: SessionState, params: Calibrate
+    ) -> tuple[Outcome, SessionState | None, bytes | None]:
+        now, secret = time.time_ns(), self._store.secret
+        if params.step == "start":
+            sitting = begin(secret, secrets.token_hex(16), params.focus, now)
+        else:
+            sitting = answer(self._under_way(session_id, now), params.answers, secret)
+        if not sitting.done:
+            return _asking(sitting, now), None, msgspec.msgpack.encode(sitting)
+        state = learned(state, sitting, now)
+        profile = self._profile(state)
+        text, _ = self._advisor.prompt_hint(profile, _today())
+        found = sitting.result()
+        data = Calibrated(state="done", asked=found.asked, result=found, profile=view(profile), prompt_hint=text)
+        notes = (profile.note,) if profile.note else ()
+        return Outcome(summary=_told(found), data=data, notes=notes), state, None
+
+    def _under_way(self, session_id: str, now_ns: int) -> Sitting:
+        stored = self._store.calibration(session_id)
+        sitting = msgspec.msgpack.decode(stored, type=Sitting) if stored else None
+        if sitting is None or sitting.expires_s(now_ns) < 0:
+            why = "has run out" if sitting else "is not under way"
+            text = f"A calibration {why} in this session."
+            raise Fault("not_found", text, next_action="Call meta.calibrate with step start.")
+        return sitting
+
     async def advise(self, job: Job, params: Advise) -> Outcome:
         """Whether an action helps on a task, with the figures; without an action, everything known."""
         profile = self._profile(self._state(job.session_id))
@@ -248,6 +287,35 @@ class AdvisoryActor(Actor):
             note=" ".join(self._notes),
         )
         return Outcome(summary="", data=data)
+
+
+def learned(state: SessionState, sitting: Sitting, now_ns: int) -> SessionState:
+    """The session's state with what a finished calibration showed; an unsure one changes nothing."""
+    answered = sitting.answered
+    if sitting.focus == "class":
+        kind, confidence = class_found(answered)
+        expires_ns = now_ns + VALID_DAYS * 86_400 * 10**9
+        found = Measured(kind=kind, confidence=confidence, asked=len(answered), expires_ns=expires_ns)
+        return state if kind == "unknown" else msgspec.structs.replace(state, measured=found)
+    if sitting.focus == "recall":
+        return msgspec.structs.replace(state, measured_context=context_found(answered))
+    verdict = {"yes": True, "no": False, "": None}[sprt(sitting.focus, answered)]
+    return msgspec.structs.replace(state, **{sitting.focus: verdict})
+
+
+def _asking(sitting: Sitting, now_ns: int) -> Outcome:
+    items = [ProbeItem(item.id, item.text) for item in sitting.pending]
+    ids = ", ".join(item.id for item in items)
+    return Outcome(
+        summary=f"Answer {ids} by yourself, without any tool.",
+        data=Calibrated(state="asking", items=items, asked=len(sitting.answered), expires_s=sitting.expires_s(now_ns)),
+        next_action=f"Call meta.calibrate with step answer and your answers to {ids}.",
+    )
+
+
+def _told(found: CalibrationResult) -> str:
+    parts = ", ".join(f"{family} {told}" for family, told in found.by_family.items())
+    return f"{found.focus}: {found.verdict} after {found.asked} items ({parts}), confidence {found.confidence:.2f}."
 
 
 def declared_model(params: Handshake) -> Model | None:

@@ -51,14 +51,15 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 
 class SessionState(Struct, frozen=True, kw_only=True):
-    """What one session told or showed of its model."""
+    """What one session told or showed of its model. `puzzles`, `hints`: can solve small ones, follows conditions."""
 
     declared: Model | None = None
     context: int = 0
     measured_context: int = 0
     client: str = ""
     measured: Measured | None = None
-    follows_hints: bool | None = None
+    puzzles: bool | None = None
+    hints: bool | None = None
 
 
 class Store:
