@@ -29,6 +29,7 @@ _KEYS: Final[Mapping[str, tuple[str, str]]] = {
     "CHRYSALIS_LLM_URL": ("llm.url", ""),
     "CHRYSALIS_LLAMA_SERVER": ("llm.binary", ""),
     "CHRYSALIS_LLM_PROFILE": ("llm.profile", ""),
+    "CHRYSALIS_LLM_AUTOSTART": ("llm.autostart", ""),
     "CHRYSALIS_RUNTIME_DIR": ("daemon.runtime_dir", ""),
     "CHRYSALIS_READONLY": ("daemon.readonly", ""),
     "CHRYSALIS_IDLE_EXIT_S": ("daemon.idle_exit_s", str(IDLE_EXIT_DEFAULT_S)),

@@ -58,10 +58,13 @@ class ProcessState(Struct, frozen=True):
 
 
 class Machine:
-    """The readers. All return what is there now; None or an empty list where the machine has no such thing."""
+    """The readers. All return what is there now; None or an empty list where the machine has no such thing.
 
-    def __init__(self, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> None:
-        self.proc, self.sys = proc, sys
+    `processes` is the /proc that single processes are read from; `proc` and `sys` hold the machine's own figures.
+    """
+
+    def __init__(self, proc: Path = Path("/proc"), sys: Path = Path("/sys"), processes: Path = Path("/proc")) -> None:
+        self.proc, self.sys, self.processes = proc, sys, processes
         self._tick = os.sysconf("SC_CLK_TCK")
         self._page = os.sysconf("SC_PAGE_SIZE")
 
@@ -77,7 +80,7 @@ class Machine:
             lines = (self.proc / "pressure" / "memory").read_text().splitlines()
         except OSError:
             return None
-        tens = {line.split()[0]: float(line.split()[1].partition("=")[2]) for line in lines if "avg10=" in line}
+        tens = {line.split()[0]: float(line.split()[1].partition("=")[2]) for line in lines if " avg10=" in line}
         return Pressure(tens.get("some", 0.0), tens.get("full", 0.0))
 
     def oom_kills(self) -> int:
@@ -101,7 +104,7 @@ class Machine:
 
     def process(self, pid: int) -> ProcessState | None:
         """State, CPU time and memory of a process; None when there is none."""
-        base = self.proc / str(pid)
+        base = self.processes / str(pid)
         try:
             fields = (base / "stat").read_text().rpartition(")")[2].split()
             status = (base / "status").read_text()
@@ -123,7 +126,7 @@ class Machine:
 
     def _drm_clients(self, pid: int) -> Iterator[dict[str, str]]:
         try:
-            entries = sorted((self.proc / str(pid) / "fdinfo").iterdir())
+            entries = sorted((self.processes / str(pid) / "fdinfo").iterdir())
         except OSError:
             return
         for entry in entries:
