@@ -15,10 +15,16 @@ _LOG_MAX_BYTES = 4 << 20
 
 
 def unit_installed() -> bool:
-    """Whether the daemon is systemd's to start: its unit is installed and would serve this same directory."""
+    """Whether systemd starts the daemon: its unit is here, serves this same directory, and can be reached."""
     config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     installed = (config / "systemd" / "user" / UNIT).exists()
-    return installed and not os.environ.get("CHRYSALIS_RUNTIME_DIR") and shutil.which("systemctl") is not None
+    if not installed or os.environ.get("CHRYSALIS_RUNTIME_DIR") or not shutil.which("systemctl"):
+        return False
+    return any((_user_runtime() / door).exists() for door in ("systemd/private", "bus"))
+
+
+def _user_runtime() -> Path:
+    return Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}")
 
 
 def _open_log() -> int:
@@ -67,8 +73,7 @@ def _source_root() -> Path:
 def start_unit() -> int:
     """Have systemd start the unit; returns a pipe with its complaint, which ends when it is done."""
     ours, theirs = os.pipe2(os.O_CLOEXEC)
-    environment = dict(os.environ)
-    environment.setdefault("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(_user_runtime())}
     try:
         subprocess.Popen(
             ["/bin/sh", "-c", '"$@" &', "sh", "systemctl", "--user", "start", UNIT],

@@ -27,10 +27,10 @@ SLOT: Final = (
 GLOSSES: Final[dict[str, str]] = {
     "memory.ingest": "ingest facts as triples",
     "memory.recall": "recall facts for a question",
-    "memory.update": "update: reinforce a query-fact link",
+    "memory.update": "update: teach what a phrase means",
     "memory.forget": "forget a source",
-    "memory.consolidate": "consolidate: decay, prune links",
-    "memory.restore": "restore a backup",
+    "memory.consolidate": "consolidate: fade unused learning",
+    "memory.restore": "restore: list backups or restore one",
     "reason.solve": "solve (Z3; SMT-LIB 2 or constraints)",
     "reason.check": "check an assignment",
     "meta.schema": "schema: exact params",

@@ -167,6 +167,11 @@ class Tally:
         key = _key(answer.get("id"))
         self.given[key] = self.given.get(key, 0) + 1
 
+    def trailing(self, answer: dict[str, Any]) -> None:
+        """Note what came after the last answer that was owed: the answer to a ping, or one too many."""
+        if "result" not in answer:
+            self.bad.append(f"one answer too many: {answer}"[:200])
+
     def faults(self) -> list[str]:
         """Every way in which the answers are not what was owed."""
         found = list(self.bad)
