@@ -9,6 +9,7 @@ from datetime import date
 
 from msgspec import Struct
 
+from .derive import N_ADVICE
 from .features import Features
 from .profiles import Profile
 from .records import Cell, Model
@@ -121,12 +122,13 @@ def _apply(rule: Rule, near: Fit, today: date, capabilities: Mapping[str, str]) 
 def choose(near: Iterable[tuple[int, Advice]], action: str, applies: Callable[[Cell], bool]) -> Advice | None:
     """The advice for one action and task out of `about_model`: nearest scope, then the most detailed cell.
 
-    At one distance, rules of equal detail that point different ways (two thinking modes, two models) cancel out.
+    A cell with too few items is silent, and lets a wider one speak. At one distance, rules of equal detail that
+    point different ways (two thinking modes, two models) cancel out.
     """
     fitting = [(d, a) for d, a in near if a.rule.action == action and applies(a.rule.cell)]
     if not fitting:
         return None
-    distance, first = fitting[0]
+    distance, first = next((pair for pair in fitting if pair[1].rule.pairs.n >= N_ADVICE), fitting[0])
     rivals = [a for d, a in fitting if d == distance and _detail(a.rule.cell) == _detail(first.rule.cell)]
     if len({_direction(a) for a in rivals}) > 1:
         return Advice(rule=first.rule, level="neutral", caps=(*first.caps, "measurements disagree"))
