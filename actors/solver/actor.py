@@ -1,0 +1,97 @@
+"""The solver actor: hands each problem to a single-use worker and tells how it ended."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from actors.base import Actor, Handler, Job
+from protocol.action import Outcome
+from protocol.actions.reason import Check, Solve
+from protocol.errors import Fault
+
+from .outcomes import crashed, expired, with_sandbox
+from .pool import Pool, PoolClosed
+from .process import Ended, WorkerDied, budget_left_ms
+from .wire import Task
+
+_RESERVE_MS = 600
+"""Kept of the caller's deadline for killing a worker and sending the answer."""
+
+
+class SolverActor(Actor):
+    """Serves `reason.solve` and `reason.check`."""
+
+    name = "solver"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pool: Pool | None = None
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"reason.solve": self.solve, "reason.check": self.check}
+
+    async def start(self) -> tuple[str, ...]:
+        self._pool = Pool(self._tasks)
+        self._pool.start()
+        return ()
+
+    async def stop(self) -> None:
+        if self._pool:
+            await self._pool.close()
+
+    async def solve(self, job: Job, params: Solve) -> Outcome:
+        """Solve a problem in a worker of its own."""
+        return await self._serve(job, "reason.solve", params, params.timeout_ms)
+
+    async def check(self, job: Job, params: Check) -> Outcome:
+        """Check an assignment in a worker of its own."""
+        return await self._serve(job, "reason.check", params, params.timeout_ms)
+
+    async def _serve(self, job: Job, action: str, params: Solve | Check, wanted_ms: int) -> Outcome:
+        if self._pool is None:
+            raise Fault("unavailable", "The solver has not started.", next_action="Retry in a second.")
+        try:
+            async with self._pool.worker() as worker:
+                budget_ms = min(wanted_ms, budget_left_ms(job.deadline) - _RESERVE_MS)
+                if budget_ms <= 0:
+                    raise _waited_too_long(budget_ms)
+                task = Task(action=action, params=_builtins(params), budget_ms=budget_ms)
+                return _outcome(await worker.run(task), budget_ms)
+        except WorkerDied as died:
+            return crashed(action, died.returncode)
+        except PoolClosed:
+            raise Fault(
+                "unavailable",
+                "No solver worker can be started.",
+                next_action="Run `chrysalis restart solver` and look at `chrysalis doctor`.",
+            ) from None
+
+
+def _builtins(params: Solve | Check) -> dict[str, Any]:
+    return {name: value for name, value in msgspec.structs.asdict(params).items() if value is not None}
+
+
+def _waited_too_long(left_ms: int) -> Fault:
+    return Fault(
+        "busy",
+        f"All solver workers were busy until this call's time was over ({left_ms} ms left).",
+        next_action="Retry, or allow more time.",
+        retry_after_ms=1000,
+    )
+
+
+def _outcome(ended: Ended, budget_ms: int) -> Outcome:
+    if ended.final is not None:
+        if ended.final.failure is not None:
+            failure = ended.final.failure
+            raise Fault(
+                failure.code,
+                failure.message,
+                next_action=failure.next_action,
+                faults=failure.faults,
+                details=failure.details,
+            )
+        if ended.final.outcome is not None:
+            return with_sandbox(ended.final.outcome, ended.sandbox)
+    return with_sandbox(expired(ended.interim, budget_ms, timed_out=ended.timed_out), ended.sandbox)

@@ -1,0 +1,26 @@
+"""The time that a solve still has, counted from when the worker got it."""
+
+import time
+
+
+class Budget:
+    """One deadline shared by all steps of a solve; steps may take a share of what is left."""
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = deadline
+
+    def left_s(self) -> float:
+        """Seconds left, never negative."""
+        return max(0.0, self.deadline - time.monotonic())
+
+    def left_ms(self) -> int:
+        """Milliseconds left for Z3's own timeout, at least 1 (0 means none to Z3)."""
+        return max(1, int(self.left_s() * 1000))
+
+    def spent(self) -> bool:
+        """Whether nothing is left."""
+        return self.left_s() <= 0
+
+    def share(self, part: float) -> "Budget":
+        """A budget that ends when `part` of what is left has passed."""
+        return Budget(time.monotonic() + self.left_s() * part)

@@ -1,0 +1,78 @@
+"""How answers read: the sentence, the severity and what to do next, for every way a problem can end."""
+
+from typing import Any
+
+import msgspec
+
+from protocol.action import Outcome
+from protocol.actions.reason import Judged, Solved
+from protocol.errors import Fault, ParamFault
+
+from .dsl.faults import Defect, ProblemError
+
+_FAULTS_SHOWN = 25
+
+
+def refused(error: ProblemError) -> Fault:
+    """All faults of a problem as one answer."""
+    defects = error.defects
+    first = defects[0]
+    count = f" ({len(defects)} faults in all)" if len(defects) > 1 else ""
+    return Fault(
+        "invalid_params",
+        f"{_place(first)}: {first.problem}{count}.",
+        next_action=first.fix[:1].upper() + first.fix[1:] + "."
+        if first.fix
+        else "Correct what the faults list and call again.",
+        faults=tuple(
+            ParamFault(path=_place(one), problem=one.problem, expected=one.fix, example=one.example or None)
+            for one in defects[:_FAULTS_SHOWN]
+        ),
+        details={"defects": [msgspec.to_builtins(one) for one in defects[:_FAULTS_SHOWN]], "count": len(defects)},
+    )
+
+
+def _place(defect: Defect) -> str:
+    where = defect.where or "constraints"
+    name = f" ({defect.name})" if defect.name and defect.name not in where else ""
+    return f"{where}{name}, column {defect.column}" if defect.column else f"{where}{name}"
+
+
+def with_sandbox(outcome: Outcome, sandbox: str) -> Outcome:
+    """The outcome with the confinement that its worker had."""
+    data: Any = outcome.data
+    if isinstance(data, dict):
+        return msgspec.structs.replace(outcome, data={**data, "sandbox": sandbox})
+    return msgspec.structs.replace(outcome, data=msgspec.structs.replace(data, sandbox=sandbox))
+
+
+def expired(interim: Outcome | None, budget_ms: int, *, timed_out: bool) -> Outcome:
+    """What is known of a problem whose worker was ended at the deadline, or did not live to finish."""
+    why = f"the worker was ended after {budget_ms} ms" if timed_out else "the worker ran out of memory or crashed"
+    if interim is not None:
+        notes = (*interim.notes, f"{why}; this is what was known by then")
+        return msgspec.structs.replace(interim, notes=notes, partial=True, severity="WARN")
+    return Outcome(
+        summary=f"Unknown: {why} without an answer.",
+        data=Solved(result="unknown", reason="timeout" if timed_out else "memory"),
+        severity="WARN",
+        next_action="Unknown is not unsat: allow more time (timeout_ms), or make ranges and constraints smaller.",
+        partial=True,
+    )
+
+
+def crashed(action: str, returncode: int | None) -> Outcome:
+    """A worker that ended by itself: memory, a crash inside Z3, or the CPU limit."""
+    data: Any = (
+        Solved(result="unknown", reason="memory")
+        if action == "reason.solve"
+        else Judged(result="unknown", reason="memory")
+    )
+    return Outcome(
+        summary="Unknown: the worker ran out of memory or Z3 crashed on this problem.",
+        data=data,
+        severity="WARN",
+        next_action="Unknown is not unsat: make numbers, bit widths and ranges smaller.",
+        notes=(f"the worker ended with code {returncode}; nothing else was affected",),
+        partial=True,
+    )

@@ -1,0 +1,126 @@
+"""The pool of workers: one warm in reserve, a few at work, the rest wait in order; none is used twice."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import anyio.abc
+
+from .process import Worker, WorkerDied
+
+log = logging.getLogger("chrysalis")
+
+AT_WORK_MAX = 3
+SPARES = 1
+SPAWN_FAILURES_MAX = 3
+
+
+class PoolClosed(Exception):  # noqa: N818
+    """The pool ends, or cannot start workers any more."""
+
+
+class Pool:
+    """Hands out warm workers in the order asked; keeps `SPARES` warm ones beyond those asked for.
+
+    Runs inside the task group it is given, on the loop's thread.
+    """
+
+    def __init__(self, tasks: anyio.abc.TaskGroup, *, at_work: int = AT_WORK_MAX, spares: int = SPARES) -> None:
+        self._tasks = tasks
+        self._spares = spares
+        self._turns = anyio.CapacityLimiter(at_work)
+        self._send, self._receive = anyio.create_memory_object_stream[Worker](at_work + spares)
+        self._starting = 0
+        self._asking = 0
+        self._failures = 0
+        self._closed = False
+        self._idle: list[Worker] = []
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes in reserve."""
+        return [worker.process.pid for worker in self._idle]
+
+    def start(self) -> None:
+        """Begin to keep the reserve."""
+        self._fill()
+
+    @asynccontextmanager
+    async def worker(self) -> AsyncIterator[Worker]:
+        """A warm worker, for one use; killed at the end.
+
+        Raises:
+            PoolClosed: no worker can be had.
+        """
+        async with self._turns_of_a_task():
+            worker = await self._take()
+            try:
+                yield worker
+            finally:
+                await worker.kill()
+
+    async def close(self) -> None:
+        """Kill the reserve; who still waits gets PoolClosed."""
+        self._closed = True
+        for worker in self._idle:
+            await worker.kill()
+        self._idle.clear()
+        await self._send.aclose()
+
+    @asynccontextmanager
+    async def _turns_of_a_task(self) -> AsyncIterator[None]:
+        borrower = object()
+        await self._turns.acquire_on_behalf_of(borrower)
+        try:
+            yield
+        finally:
+            self._turns.release_on_behalf_of(borrower)
+
+    async def _take(self) -> Worker:
+        self._asking += 1
+        try:
+            while True:
+                self._fill()
+                try:
+                    worker = await self._receive.receive()
+                except anyio.EndOfStream:
+                    raise PoolClosed from None
+                if worker in self._idle:
+                    self._idle.remove(worker)
+                if worker.process.returncode is None:
+                    break
+        finally:
+            self._asking -= 1
+        self._fill()
+        return worker
+
+    def _fill(self) -> None:
+        """Start as many as are asked for and the reserve needs."""
+        while not self._closed and len(self._idle) + self._starting < self._asking + self._spares:
+            self._starting += 1
+            self._tasks.start_soon(self._start_one)
+
+    async def _start_one(self) -> None:
+        try:
+            worker = await Worker.spawn()
+        except (WorkerDied, OSError) as error:
+            self._starting -= 1
+            self._note_failure(error)
+            return
+        self._starting -= 1
+        self._failures = 0
+        if self._closed:
+            await worker.kill()
+            return
+        self._idle.append(worker)
+        self._send.send_nowait(worker)
+
+    def _note_failure(self, error: Exception) -> None:
+        self._failures += 1
+        log.warning("a solver worker did not start (%s)", error)
+        if self._failures >= SPAWN_FAILURES_MAX:
+            self._closed = True
+            self._send.close()
+        else:
+            self._fill()

@@ -1,0 +1,1 @@
+"""What is asked of Z3 beyond one check: uniqueness, options, optima, enumeration, conflicts."""

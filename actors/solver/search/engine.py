@@ -1,0 +1,149 @@
+"""One Z3 solver under the budget: hard constraints with a switch each, checks that never run past the deadline."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import z3
+
+from ..clock import Budget
+from ..dsl.declarations import Declarations
+from ..dsl.problem import Item, Problem
+from ..dsl.types import IndexValue
+from ..dsl.values import Assignment
+from ..encoding.encoder import Encoder
+from ..encoding.model import assignment, literal
+
+Result = Literal["sat", "unsat", "unknown"]
+
+
+class Engine:
+    """The constraints of one problem inside Z3.
+
+    Attributes:
+        problem: what was asked.
+        encoder: its cells and notes.
+        parts: the Z3 truth value of each constraint, in order.
+        reason: why the last check was unknown: timeout, memory, or incomplete.
+    """
+
+    def __init__(self, problem: Problem, encoder: Encoder, parts: Sequence[Any], budget: Budget) -> None:
+        self.problem = problem
+        self.encoder = encoder
+        self.parts = list(parts)
+        self.budget = budget
+        self.reason = ""
+        self.solver = new_solver()
+        self.solver.add(*encoder.domains, *self.parts)
+
+    @property
+    def declarations(self) -> Declarations:
+        return self.problem.declarations
+
+    def check(self, *more: Any, budget: Budget | None = None, solver: z3.Solver | None = None) -> Result:
+        """Check the constraints, and `more` with them, within the budget."""
+        budget, solver = budget or self.budget, solver or self.solver
+        if budget.spent():
+            self.reason = "timeout"
+            return "unknown"
+        solver.push()
+        try:
+            solver.add(*more)
+            return self.verdict(solver, budget)
+        finally:
+            solver.pop()
+
+    def verdict(self, solver: z3.Solver, budget: Budget) -> Result:
+        """One check of a solver as it stands; `reason` says why it is unknown."""
+        result, self.reason = verdict(solver, budget)
+        return result
+
+    def find(self, *more: Any, budget: Budget | None = None) -> tuple[Result, Assignment | None]:
+        """Check, and the values of a model when there is one."""
+        budget = budget or self.budget
+        if budget.spent():
+            self.reason = "timeout"
+            return "unknown", None
+        self.solver.push()
+        try:
+            self.solver.add(*more)
+            result = self.verdict(self.solver, budget)
+            return result, self.values(self.solver.model()) if result == "sat" else None
+        finally:
+            self.solver.pop()
+
+    def values(self, model: z3.ModelRef) -> Assignment:
+        """Plain values of a model."""
+        return assignment(self.declarations, self.encoder.cells, model)
+
+    def differs(self, values: Assignment) -> Any | None:
+        """Some value is another one; None when the values are all irrational and cannot be excluded."""
+        parts: list[Any] = []
+        for name, cells in self.encoder.cells.items():
+            kind = self.declarations.symbols[name].type
+            for index, cell in cells.items():
+                value = literal(kind, _at(values, name, index))
+                if value is not None:
+                    parts.append(cell != value)
+        return z3.Or(parts) if parts else None
+
+    def tracked(self, items: Sequence[Item]) -> "Tracked":
+        """A second solver in which each constraint has a switch, to find conflicts."""
+        return Tracked(self.encoder.domains, self.parts, items)
+
+
+class Tracked:
+    """Constraints behind switches: which of them cannot hold together."""
+
+    def __init__(self, domains: Sequence[Any], parts: Sequence[Any], items: Sequence[Item]) -> None:
+        self.items = list(items)
+        self.solver = new_solver()
+        self.solver.add(*domains)
+        self._parts = list(parts)
+        self._switches = [z3.Bool(f"switch!{at}") for at in range(len(self.items))]
+        for switch, part in zip(self._switches, self._parts, strict=True):
+            self.solver.add(z3.Implies(switch, part))
+
+    def check(self, chosen: Sequence[int], budget: Budget) -> Result:
+        """Check with these constraints only."""
+        return "unknown" if budget.spent() else verdict(self.solver, budget, *(self._switches[at] for at in chosen))[0]
+
+    def core(self) -> list[int]:
+        """The constraints that Z3 names guilty after an unsat."""
+        names = {str(switch): at for at, switch in enumerate(self._switches)}
+        return sorted(names[str(switch)] for switch in self.solver.unsat_core())
+
+    def satisfied(self) -> list[int]:
+        """All constraints that the model of the last sat satisfies, chosen or not."""
+        model = self.solver.model()
+        return [at for at, part in enumerate(self._parts) if z3.is_true(model.eval(part, model_completion=True))]
+
+
+def verdict(solver: z3.Solver, budget: Budget, *assumptions: Any) -> tuple[Result, str]:
+    """One check within the budget, and the reason when it is unknown."""
+    solver.set("timeout", budget.left_ms())
+    try:
+        result = solver.check(*assumptions)
+    except z3.Z3Exception as error:
+        return "unknown", reason_of(str(error))
+    if result == z3.unknown:
+        return "unknown", reason_of(solver.reason_unknown())
+    return ("sat" if result == z3.sat else "unsat"), ""
+
+
+def _at(values: Assignment, name: str, index: tuple[IndexValue, ...]) -> Any:
+    return values[name][index]
+
+
+def new_solver() -> z3.Solver:
+    """A solver with a fixed seed, so that answers repeat."""
+    solver = z3.Solver()
+    solver.set("random_seed", 0)
+    return solver
+
+
+def reason_of(text: str) -> str:
+    """Z3's words for giving up, in ours: timeout, memory, or incomplete with what Z3 said."""
+    folded = text.lower()
+    if "timeout" in folded or "cancel" in folded or "interrupted" in folded or "resource" in folded:
+        return "timeout"
+    return "memory" if "memory" in folded else f"incomplete ({text[:120]})"
