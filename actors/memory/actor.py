@@ -1,0 +1,267 @@
+"""The memory actor: its handlers, the lane of the database, and what happens in which order."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import anyio
+import anyio.to_thread
+import msgspec
+import psutil
+
+from actors.base import Actor, Handler, Job, Lane
+from protocol import settings
+from protocol.action import Outcome
+from protocol.actions import memory as words
+from protocol.errors import Fault, ParamFault
+
+from . import answering, linking, parse, schema
+from .database import Lock
+from .embed.service import EmbedService
+from .parse import Plan
+from .seeding import Tuning
+from .substrate import Substrate, Text, now_ns
+from .text import QUERY_MAX_CHARS, BadText, clean
+from .vectors import Codes, Floats
+from .writing import Writer
+
+T = TypeVar("T")
+R = TypeVar("R", bound=msgspec.Struct)
+LINK_AT_ONCE: Final = 20_000
+REPLAYED: Final = "this request id was applied before; this is the reply it got"
+
+
+class MemoryActor(Actor):
+    """Owns the memory file. Every touch of it runs in one lane; embedding has a lane of its own."""
+
+    name = "memory"
+
+    def __init__(self, path: Path | None = None, *, embeddings: EmbedService | None = None) -> None:
+        super().__init__()
+        self.path = path or settings.database_path()
+        self.embeddings = embeddings or EmbedService(settings.value("CHRYSALIS_EMBEDDER"))
+        self.tuning = Tuning()
+        self._lane = Lane()
+        self._lock: Lock | None = None
+        self._substrate: Substrate | None = None
+        self._broken: Fault | None = None
+        self._unattached: Fault | None = None
+        self._attached = anyio.Event()
+        self._linking = anyio.Lock()
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """The actions of the memory domain."""
+        return {
+            "memory.ingest": self.ingest,
+            "memory.recall": self.recall,
+            "memory.stats": self.stats,
+        }
+
+    async def start(self) -> tuple[str, ...]:
+        """Open the file; the embedder loads in the background."""
+        await self._lane.run(self._open)
+        self.spawn(self._load)
+        return (f"embedder {self.embeddings.choice}", *((str(self._broken),) if self._broken else ()))
+
+    async def stop(self) -> None:
+        """Checkpoint and close the file."""
+        await self._lane.run(self._close)
+
+    def _open(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock = Lock(self.path.with_name(self.path.name + ".lock"))
+        try:
+            self._substrate = Substrate(self.path)
+        except Fault as fault:
+            self._broken = fault
+
+    def _close(self) -> None:
+        if self._substrate is not None:
+            self._substrate.close()
+            self._substrate = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    async def _load(self) -> None:
+        await self.embeddings.load()
+        await self._attach()
+
+    async def _attach(self) -> None:
+        embedder = self.embeddings.embedder
+        if embedder is not None and self._substrate is not None:
+            try:
+                await self._lane.run(self._substrate.attach, embedder.fingerprint, embedder.dimension)
+                await self._lane.run(self._substrate.present)
+                self._unattached = None
+            except Fault as fault:
+                self._unattached = fault
+        self._attached.set()
+        if self._unattached is None and embedder is not None and self._substrate is not None:
+            await self._link(None)
+
+    def _store(self) -> Substrate:
+        if self._broken is not None:
+            raise self._broken
+        if self._substrate is None:
+            raise Fault("unavailable", "The memory is closing.", next_action="Retry in a few seconds.")
+        return self._substrate
+
+    async def _searchable(self, job: Job) -> Substrate:
+        """The store, once its embedder is loaded and fits it."""
+        store = self._store()
+        await self.embeddings.ready(job)
+        with anyio.move_on_after(max(0.0, job.remaining_s() - 0.2)):
+            await self._attached.wait()
+        if self._unattached is not None:
+            raise self._unattached
+        if not self._attached.is_set():
+            text = "The memory's vectors are still being read."
+            raise Fault("unavailable", text, next_action="Retry in a few seconds.")
+        return store
+
+    async def ingest(self, job: Job, params: words.Ingest) -> Outcome:
+        """Store triples, text and passages, all in one transaction."""
+        plan = await anyio.to_thread.run_sync(_planned, params)
+        store = await self._searchable(job)
+        if replayed := await self._replayed(job, "memory.ingest", words.Ingested):
+            return _ingested(replayed, (REPLAYED,))
+        codes: dict[Text, Codes] = {}
+        reply: words.Ingested | None = None
+        while reply is None:
+            texts = await self._lane.run(store.missing, plan)
+            codes.update(await self.embeddings.codes(job, [text for text in texts if text not in codes]))
+            reply = await self._lane.run(self._write_plan, store, job, plan, codes)
+        notes: tuple[str, ...] = ()
+        if reply.new_nodes <= LINK_AT_ONCE:
+            await self._link(job)
+        if waiting := await self._lane.run(linking.pending, store):
+            notes = (f"synonyms of {waiting} names are still being drawn",)
+        return _ingested(reply, notes)
+
+    def _write_plan(self, store: Substrate, job: Job, plan: Plan, codes: Mapping[Text, Codes]) -> words.Ingested | None:
+        """Store the plan; None when something became new meanwhile and must be embedded first."""
+        job.check()
+        now = now_ns()
+        try:
+            with store.database.transaction():
+                written = Writer(store.database, store.facts, store.passages, now).write(plan)
+                store.put_vectors(written, codes)
+                reply = words.Ingested(
+                    stored=written.stored,
+                    new_edges=len(written.facts),
+                    new_nodes=len(written.nodes),
+                    passages=len(written.passages),
+                    malformed=len(plan.rejected),
+                    rejected=plan.rejected[: parse.REJECTED_SHOWN],
+                )
+                store.database.remember(job.id, job.action, reply, now)
+        except KeyError:
+            return None
+        store.absorb(written, codes)
+        return reply
+
+    async def _replayed(self, job: Job, action: str, kind: type[R]) -> R | None:
+        return await self._lane.run(self._store().database.applied, job.id, action, kind)
+
+    async def _link(self, job: Job | None) -> None:
+        """Draw the synonym edges of new nodes, batch by batch, while the job may; the rest waits for the next turn."""
+        embedder = self.embeddings.embedder
+        async with self._linking:
+            while embedder is not None and self._substrate is not None:
+                if job is not None and job.remaining_s() < 1.0:
+                    self.spawn(self._link, None)
+                    return
+                if not await self._lane.run(linking.link_batch, self._substrate, embedder.link_floor):
+                    return
+                if job is not None:
+                    job.beat()
+
+    async def recall(self, job: Job, params: words.Recall) -> Outcome:
+        """Answer a question from the graph; changes nothing."""
+        query = _query(params.query)
+        store = await self._searchable(job)
+        vector = await self.embeddings.query(job, query)
+        return await self._lane.run(self._recall, store, job, params, query, vector)
+
+    def _recall(self, store: Substrate, job: Job, params: words.Recall, query: str, vector: Floats) -> Outcome:
+        if job.remaining_s() < 0:
+            raise Fault("timeout", "The deadline passed before the recall began.", next_action="Retry.")
+        job.check()
+        return answering.answer(store, params, query, vector, self.tuning)
+
+    async def stats(self, job: Job, params: words.StatsParams) -> Outcome:  # noqa: ARG002 - takes none
+        """Counts and state, for status, doctor and meta.stats; served also while the embedder loads."""
+        return Outcome(summary="The state of the memory.", data=await self._lane.run(self._stats, self._store()))
+
+    def _stats(self, store: Substrate) -> words.MemoryStats:
+        count = store.database.scalar
+        wal = Path(f"{self.path}-wal")
+        return words.MemoryStats(
+            nodes=count("SELECT count(*) FROM node WHERE linked >= 0"),
+            edges=count("SELECT count(*) FROM edge WHERE invalidated_ns IS NULL"),
+            passages=count("SELECT count(*) FROM passage WHERE ended_ns IS NULL"),
+            sources=count("SELECT count(*) FROM source"),
+            taught=count("SELECT count(*) FROM example"),
+            synonyms=count("SELECT count(*) FROM synonym"),
+            path=str(self.path),
+            size_bytes=self.path.stat().st_size,
+            wal_bytes=wal.stat().st_size if wal.exists() else 0,
+            schema=schema.VERSION,
+            embedder=self.embeddings.choice,
+            embedder_state=str(self._unattached) if self._unattached else self.embeddings.state,
+            fingerprint=store.fingerprint or "",
+            sqlite=store.sql_version(),
+            pending_links=linking.pending(store),
+            backups=0,
+            rss_bytes=psutil.Process().memory_info().rss,
+        )
+
+
+def _planned(params: words.Ingest) -> Plan:
+    try:
+        plan = parse.plan(params)
+    except BadText as error:
+        raise _invalid("source", str(error)) from error
+    if not (plan.triples or plan.passages or plan.rejected):
+        raise _invalid("triples", "there is nothing to store: give triples, text or passages")
+    if plan.rejected and (params.strict or not (plan.triples or plan.passages)):
+        faults = tuple(ParamFault(item.path, item.problem) for item in plan.rejected[: parse.REJECTED_SHOWN])
+        raise Fault(
+            "invalid_params",
+            f"{len(plan.rejected)} items are malformed; nothing was stored.",
+            next_action='Send each triple as ["subject", "relation", "object"].',
+            faults=faults,
+        )
+    return plan
+
+
+def _query(text: str) -> str:
+    try:
+        return clean(text, limit=QUERY_MAX_CHARS)
+    except BadText as error:
+        raise _invalid("query", str(error)) from error
+
+
+def _invalid(path: str, problem: str) -> Fault:
+    return Fault(
+        "invalid_params",
+        f"{path}: {problem}.",
+        next_action="Correct it and call again.",
+        faults=(ParamFault(path, problem),),
+    )
+
+
+def _ingested(reply: words.Ingested, notes: tuple[str, ...]) -> Outcome:
+    parts = [f"Stored {reply.stored} facts ({reply.new_edges} new, {reply.new_nodes} new names)"]
+    if reply.passages:
+        parts.append(f"{reply.passages} passages")
+    if reply.malformed:
+        parts.append(f"left out {reply.malformed} malformed")
+    return Outcome(
+        summary=", ".join(parts) + ".",
+        data=reply,
+        severity="WARN" if reply.malformed else "INFO",
+        notes=notes,
+        next_action="Correct the items under rejected and send only those again." if reply.malformed else None,
+    )

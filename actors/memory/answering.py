@@ -1,0 +1,133 @@
+"""From scored ids to the reply of a recall: names, facts with their sources, passages, and one sentence."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from protocol.action import Outcome
+from protocol.actions import memory as words
+from protocol.errors import Fault, ParamFault
+
+from . import dates
+from .recall import Found, Question, Recaller, Scored, describe_facts, describe_nodes
+from .seeding import Tuning
+from .substrate import KINDS, Substrate
+from .vectors import Floats
+from .view import NS
+
+TEXT_SHOWN: Final = 4_000
+EMPTY_NEXT: Final = "Store facts first with memory.ingest."
+
+
+def answer(store: Substrate, params: words.Recall, query: str, vector: Floats, tuning: Tuning) -> Outcome:
+    """Recall and say what was found."""
+    as_of = _as_of(params.as_of)
+    question = Question(
+        text=query,
+        vectors=dict.fromkeys(KINDS, vector),
+        k=params.k,
+        walk=params.mode == "ppr",
+        as_of=as_of,
+        sources=None if params.sources is None else tuple(params.sources),
+    )
+    found = Recaller(store, question, tuning).run()
+    facts = _facts(store, found.facts[: params.k if params.max_facts is None else params.max_facts], as_of)
+    nodes = _nodes(store, found.nodes[: params.k], {})
+    passages = _passages(store, found.passages[: params.k])
+    reply = words.Recalled(
+        nodes=nodes,
+        facts=facts,
+        passages=passages,
+        seeds=[node.name for node in _nodes(store, found.seeds[: params.k], {})],
+        residual=round(found.residual, 6),
+        mode=params.mode,
+    )
+    return Outcome(
+        summary=_summary(reply),
+        data=reply,
+        partial=not found.complete,
+        notes=() if found.complete else ("the walk stopped at its work budget; ranks further down may be off",),
+        next_action=_next(reply, store, params),
+    )
+
+
+def _as_of(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return dates.start_of(text)
+    except dates.BadDate as error:
+        raise Fault(
+            "invalid_params",
+            f"as_of: {error}.",
+            next_action="Write the date as 2019-05-01.",
+            faults=(ParamFault("as_of", str(error), "a date", "2019-05-01"),),
+        ) from error
+
+
+def _nodes(store: Substrate, scored: Scored, learned: Mapping[int, float]) -> list[words.Node]:
+    names = describe_nodes(store, [node for node, _ in scored])
+    return [
+        words.Node(name=names[node], score=round(score, 6), learned=node in learned)
+        for node, score in scored
+        if node in names
+    ]
+
+
+def _facts(store: Substrate, scored: Scored, as_of: int | None) -> list[words.Fact]:
+    told = describe_facts(store, [fact for fact, _ in scored], None if as_of is None else as_of * NS)
+    return [_fact(told[fact], score) for fact, score in scored if fact in told]
+
+
+def _fact(row: Mapping[str, Any], score: float) -> words.Fact:
+    end = row["valid_to"]
+    return words.Fact(
+        subject=row["subject"],
+        relation=row["relation"],
+        object=row["object"],
+        score=round(score, 6),
+        sources=row["sources"],
+        valid_from=dates.show(row["valid_from"]),
+        valid_to=dates.show(end),
+    )
+
+
+def _passages(store: Substrate, scored: Scored) -> list[words.PassageHit]:
+    rows = {
+        row[0]: row[1:]
+        for row in store.database.rows(
+            "SELECT p.id, s.name, p.text, p.title, p.key FROM passage p JOIN source s ON s.id = p.source "
+            "WHERE p.id IN (SELECT value FROM json_each(?))",
+            (json.dumps([passage for passage, _ in scored]),),
+        )
+    }
+    hits: list[words.PassageHit] = []
+    for passage, score in scored:
+        if passage in rows:
+            source, text, title, key = rows[passage]
+            shown = text if len(text) <= TEXT_SHOWN else text[:TEXT_SHOWN] + " […]"
+            hits.append(words.PassageHit(score=round(score, 6), source=source, text=shown, title=title, id=key))
+    return hits
+
+
+def _summary(reply: words.Recalled) -> str:
+    if not reply.nodes and not reply.facts and not reply.passages:
+        return "Nothing fitting is stored."
+    parts: list[str] = []
+    if reply.facts:
+        first = reply.facts[0]
+        parts.append(f"best: {first.subject} {first.relation} {first.object}")
+    elif reply.nodes:
+        parts.append(f"best: {reply.nodes[0].name}")
+    counts = f"{len(reply.facts)} facts, {len(reply.nodes)} names, {len(reply.passages)} passages"
+    return f"Recalled {counts}" + (f"; {parts[0]}." if parts else ".")
+
+
+def _next(reply: words.Recalled, store: Substrate, params: words.Recall) -> str | None:
+    if reply.nodes or reply.facts or reply.passages:
+        return None
+    if store.database.scalar("SELECT 1 FROM node LIMIT 1") is None:
+        return EMPTY_NEXT
+    if params.sources is not None:
+        return "Ask again without `sources`."
+    return "Ask in other words, or name an entity that is stored."

@@ -1,0 +1,49 @@
+"""Two models side by side: the vector is both, and the question decides how much each of them says.
+
+English questions are MiniLM's, which is far better on them; others are the multilingual model's. Since both halves
+are stored, nothing needs to be embedded anew when the share changes.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from ..text import STOP_WORDS, words
+from .base import Floats, Kind
+from .minilm import MiniLM
+from .multilingual import Multilingual
+
+SHARE_ENGLISH: Final = 0.0
+SHARE_OTHER: Final = 0.85
+ENGLISH_LINK: Final = 0.0
+
+
+class Pair:
+    """896 dimensions: 384 of MiniLM, then 512 of the multilingual model, each half of length 1/sqrt(2)."""
+
+    name = "pair"
+    link_floor = 0.8
+    batch = 128
+
+    def __init__(self) -> None:
+        self._english, self._other = MiniLM(), Multilingual()
+        self.fingerprint = f"pair-{self._english.fingerprint}-{self._other.fingerprint}"
+        self.dimension = self._english.dimension + self._other.dimension
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
+        """Vectors (n, 896), such that a stored row times a query row is the shared cosine."""
+        english, other = self._english.embed(texts, kind), self._other.embed(texts, kind)
+        share = np.full((len(texts), 1), 0.5, np.float32)
+        if kind == "query":
+            share = np.array([[foreign_share(text)] for text in texts], np.float32)
+        scale = np.float32(2**0.5)
+        return np.hstack((english * (1 - share), other * share)).astype(np.float32) * scale
+
+
+def foreign_share(text: str) -> float:
+    """How much the multilingual model says about a question: more when it does not look English."""
+    found = words(text)
+    latin = sum(word.isascii() for word in found)
+    english = latin == len(found) and any(word in STOP_WORDS for word in found)
+    return SHARE_ENGLISH if english or not found else SHARE_OTHER

@@ -1,0 +1,148 @@
+"""The graph in memory: a sorted base and a small sorted overlay of signed changes, both in arrays.
+
+Vertices: node n is vertex 2n, passage p is vertex 2p + 1, so that no table of numbers is kept. Every edge lies in
+both directions. A change is an overlay entry; taking an edge away is the same entry with a negative weight, which
+is exact, since a walk is linear in the weights. The overlay is merged into the base when it has grown.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+OVERLAY_MAX: Final = 20_000
+PASSAGE_LINK: Final = 0
+SYNONYM_LINK: Final = -1
+
+
+def vertex_of_node(node: Any) -> Any:
+    """Vertex of a node id (also elementwise)."""
+    return node * 2
+
+
+def vertex_of_passage(passage: Any) -> Any:
+    """Vertex of a passage id (also elementwise)."""
+    return passage * 2 + 1
+
+
+class Half:
+    """Half edges sorted by where they start: parallel arrays `start`, `end`, `weight`, `edge`.
+
+    `edge` is the id of the fact, or PASSAGE_LINK, or SYNONYM_LINK.
+    """
+
+    def __init__(self, start: Any, end: Any, weight: Any, edge: Any) -> None:
+        order = np.argsort(start, kind="stable")
+        self.start = np.asarray(start, np.int32)[order]
+        self.end = np.asarray(end, np.int32)[order]
+        self.weight = np.asarray(weight, np.float32)[order]
+        self.edge = np.asarray(edge, np.int32)[order]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def out(self, vertices: Ints) -> tuple[Ints, Ints]:
+        """(index into `vertices`, index into the half edges) of everything that starts there."""
+        low = np.searchsorted(self.start, vertices, "left")
+        count = np.searchsorted(self.start, vertices, "right") - low
+        total = int(count.sum())
+        source = np.repeat(np.arange(len(vertices)), count)
+        first = np.repeat(low - np.concatenate(([0], np.cumsum(count)[:-1])), count) if total else low[:0]
+        return source, first + np.arange(total)
+
+
+def _both_ways(a: Any, b: Any, weight: Any, edge: Any) -> Half:
+    a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
+    weight, edge = np.asarray(weight, np.float32), np.asarray(edge, np.int64)
+    apart = a != b  # a self loop carries nothing anywhere
+    a, b, weight, edge = a[apart], b[apart], weight[apart], edge[apart]
+    return Half(
+        np.concatenate((a, b)), np.concatenate((b, a)), np.concatenate((weight, weight)), np.concatenate((edge, edge))
+    )
+
+
+class Graph:
+    """Weighted undirected graph with `degree` (sum of weights) per vertex; `size` vertices.
+
+    Not safe against a change during a walk: both happen in the actor's lane.
+    """
+
+    def __init__(self, a: Any = (), b: Any = (), weight: Any = (), edge: Any = ()) -> None:
+        self._base = _both_ways(a, b, weight, edge)
+        self._pending: list[tuple[int, int, float, int]] = []
+        self._overlay: Half | None = None
+        top = int(self._base.start[-1]) + 1 if len(self._base) else 0
+        self.degree = np.bincount(self._base.start, self._base.weight, minlength=top)
+
+    @property
+    def size(self) -> int:
+        """One more than the highest vertex."""
+        return len(self.degree)
+
+    @property
+    def edges(self) -> int:
+        """Undirected entries, changes included."""
+        return len(self._base) // 2 + len(self._pending)
+
+    def change(self, entries: Sequence[tuple[int, int, float, int]]) -> None:
+        """Add entries (a, b, weight, edge); the same entry with a negative weight takes it away again."""
+        entries = [entry for entry in entries if entry[0] != entry[1]]
+        if not entries:
+            return
+        self._pending.extend(entries)
+        self._overlay = None
+        a, b, weight = (np.array([entry[i] for entry in entries]) for i in range(3))
+        self.reserve(int(max(a.max(), b.max())) + 1)
+        np.add.at(self.degree, a, weight)
+        np.add.at(self.degree, b, weight)
+        self.degree[np.concatenate((a, b))] = np.round(self.degree[np.concatenate((a, b))], 9)
+        if len(self._pending) > max(OVERLAY_MAX, len(self._base) // 16):
+            self._merge()
+
+    def reserve(self, size: int) -> None:
+        """Make room for vertices below `size`."""
+        if size > len(self.degree):
+            self.degree = np.concatenate(
+                (self.degree, np.zeros(max(size, len(self.degree) * 9 // 8) - len(self.degree)))
+            )
+
+    def _merge(self) -> None:
+        extra = _overlay(self._pending)
+        start = np.concatenate((self._base.start, extra.start)).astype(np.int64)
+        end = np.concatenate((self._base.end, extra.end)).astype(np.int64)
+        edge = np.concatenate((self._base.edge, extra.edge))
+        weight = np.concatenate((self._base.weight, extra.weight)).astype(np.float64)
+        order = np.lexsort((edge, end, start))
+        start, end, edge, weight = start[order], end[order], edge[order], weight[order]
+        first = np.flatnonzero(
+            np.concatenate(([True], (np.diff(start) != 0) | (np.diff(end) != 0) | (np.diff(edge) != 0)))
+        )
+        weight = np.add.reduceat(weight, first)
+        kept = first[weight > 1e-6]  # noqa: PLR2004 - what was taken away again is gone
+        self._base = Half(start[kept], end[kept], weight[weight > 1e-6], edge[kept])  # noqa: PLR2004
+        self.degree = np.bincount(self._base.start, self._base.weight, minlength=self.size)
+        self._pending, self._overlay = [], None
+
+    def out(self, vertices: Ints) -> tuple[Ints, Ints, npt.NDArray[np.float32], npt.NDArray[np.int32]]:
+        """Everything that leaves `vertices`: (index into `vertices`, target, weight, edge id)."""
+        source, at = self._base.out(vertices)
+        parts = (source, self._base.end[at].astype(np.int64), self._base.weight[at], self._base.edge[at])
+        if not self._pending:
+            return parts
+        if self._overlay is None:
+            self._overlay = _overlay(self._pending)
+        extra = self._overlay
+        source, at = extra.out(vertices)
+        more = (source, extra.end[at].astype(np.int64), extra.weight[at], extra.edge[at])
+        return tuple(np.concatenate(pair) for pair in zip(parts, more, strict=True))  # pyright: ignore[reportReturnType] - four arrays each
+
+    def degrees(self, vertices: Iterable[int]) -> list[float]:
+        """Weighted degree of some vertices; 0 for unknown ones."""
+        return [float(self.degree[v]) if v < self.size else 0.0 for v in vertices]
+
+
+def _overlay(pending: list[tuple[int, int, float, int]]) -> Half:
+    a, b, weight, edge = (np.array([entry[i] for entry in pending]) for i in range(4))
+    return _both_ways(a, b, weight, edge)

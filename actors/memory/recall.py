@@ -1,0 +1,287 @@
+"""Recall: seeds from search, a walk over the graph, and what the walk's mass says of nodes, facts and passages."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from . import pagerank, seeding
+from .graph import PASSAGE_LINK, SYNONYM_LINK, vertex_of_node, vertex_of_passage
+from .seeding import Tuning
+from .substrate import Substrate
+from .text import content_words, spans, words
+from .vectors import Floats
+from .view import View
+
+FACT_NODES: Final = 60
+"""Facts are taken from around so many of the best nodes."""
+FACT_EDGES_MAX: Final = 20_000
+DOCUMENTS_MAX: Final = 2_000
+Scored = list[tuple[int, float]]
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """A recall, decoded. `vectors`: the query's unit vector for each kind of thing that is searched."""
+
+    text: str
+    vectors: Mapping[str, Floats]
+    k: int
+    walk: bool = True
+    as_of: int | None = None
+    sources: tuple[str, ...] | None = None
+    lifted: Mapping[int, float] = {}
+    """Nodes that the query was taught to mean, with weights relative to the other seeds."""
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """Scores of what was found, best first, by id; and how the walk went."""
+
+    nodes: Scored
+    facts: Scored
+    passages: Scored
+    seeds: Scored
+    residual: float = 0.0
+    complete: bool = True
+
+
+class Recaller:
+    """One recall over one view; used within the actor's lane."""
+
+    def __init__(self, substrate: Substrate, question: Question, tuning: Tuning) -> None:
+        self._substrate = substrate
+        self._database = substrate.database
+        self._question = question
+        self._tuning = tuning
+        self._view: View = substrate.view(question.as_of, question.sources)
+        self._ends: dict[int, tuple[int, int]] = {}
+        self._cosines: dict[int, float] = {}
+
+    def run(self) -> Found:
+        """Search, walk, rank."""
+        facts = self._seed_facts()
+        passages = self._seed_passages() if self._tuning.use_passages else []
+        nodes = self._seed_nodes(facts)
+        nodes = self._lift(nodes)
+        if not self._question.walk:
+            return self._without_walk(facts, passages, nodes)
+        weights = {vertex_of_node(node): weight for node, weight in nodes.items()}
+        seeded = seeding.passage_weights(passages, self._tuning)
+        weights.update((vertex_of_passage(passage), weight * self._top(nodes)) for passage, weight in seeded.items())
+        if not weights:
+            return self._without_walk(facts, passages, nodes)
+        return self._walk(weights, nodes, facts, dict(passages))
+
+    def _top(self, nodes: Mapping[int, float]) -> float:
+        return max(nodes.values(), default=1.0) if self._tuning.relative_passages else 1.0
+
+    def _seed_facts(self) -> Scored:
+        limit, question = self._tuning.candidates, self._question
+        lexical = dict(self._substrate.facts.search(question.text, limit))
+        shown = self._view.facts
+        ids, scores = self._substrate.vectors["fact"].search(question.vectors["fact"], limit, shown)
+        cosines = dict(zip(ids.tolist(), scores.tolist(), strict=True))
+        if shown is not None:
+            allowed = set(shown.tolist())
+            lexical = {fact: score for fact, score in lexical.items() if fact in allowed}
+            lexical.update(self._closed_facts())
+        self._fill(cosines, lexical, "fact")
+        self._cosines = cosines
+        fused = seeding.fuse(cosines, lexical, self._tuning.lexical_fact)
+        return [(fact, score) for fact, score in fused if self._view.shows(fact)]
+
+    def _fill(self, cosines: dict[int, float], lexical: Mapping[int, float], kind: str) -> None:
+        """Give what only the lexical search found its cosine (0 where it has no vector)."""
+        alone = [id for id in lexical if id not in cosines]
+        ids, vectors = self._substrate.vectors[kind].vectors(alone)
+        cosines.update(dict.fromkeys(alone, 0.0))
+        cosines.update(zip(ids.tolist(), (vectors @ self._question.vectors[kind]).tolist(), strict=True))
+
+    def _closed_facts(self) -> dict[int, float]:
+        """Facts of the past that the indexes no longer hold, scored by the words shared with the question."""
+        wanted = set(content_words(self._question.text))
+        texts = self._texts(self._view.closed[:5_000].tolist())
+        shared = {fact: len(wanted & set(words(text))) for fact, text in texts.items()}
+        return {fact: float(count) for fact, count in shared.items() if count}
+
+    def _texts(self, facts: Sequence[int]) -> dict[int, str]:
+        return dict(
+            self._database.rows(
+                "SELECT e.id, s.name || ' ' || r.name || ' ' || o.name FROM edge e JOIN node s ON s.id = e.subject "
+                "JOIN relation r ON r.id = e.relation JOIN node o ON o.id = e.object "
+                "WHERE e.id IN (SELECT value FROM json_each(?))",
+                (json.dumps(facts),),
+            )
+        )
+
+    def _seed_passages(self) -> Scored:
+        question, limit = self._question, self._tuning.passages
+        lexical = dict(self._substrate.passages.search(question.text, limit))
+        shown = self._view.passages
+        ids, scores = self._substrate.vectors["passage"].search(question.vectors["passage"], limit, shown)
+        cosines = dict(zip(ids.tolist(), scores.tolist(), strict=True))
+        if shown is not None:
+            allowed = set(shown.tolist())
+            lexical = {passage: score for passage, score in lexical.items() if passage in allowed}
+        self._fill(cosines, lexical, "passage")
+        return seeding.fuse(cosines, lexical, self._tuning.lexical_passage)
+
+    def _seed_nodes(self, facts: Scored) -> dict[int, float]:
+        chosen = facts[: self._tuning.facts]
+        self._ends.update(self._ends_of([fact for fact, _ in chosen]))
+        exact = self._exact_names()
+        close, cosines = self._substrate.vectors["node"].search(self._question.vectors["node"], self._tuning.near_nodes)
+        for node, cosine in zip(close.tolist(), cosines.tolist(), strict=True):
+            if cosine >= self._tuning.near_floor and self._visible(node):
+                exact[node] = max(exact.get(node, 0.0), cosine * self._tuning.near)
+        nodes = {node for fact, _ in chosen for node in self._ends[fact]} | set(exact)
+        return seeding.node_weights(chosen, self._ends, exact, self._documents(nodes), self._tuning)
+
+    def _exact_names(self) -> dict[int, float]:
+        """Nodes that the question names; a name inside a longer name that was found counts less."""
+        forms = spans(self._question.text[:2_000])
+        rows = self._database.rows(
+            "SELECT norm, id FROM node WHERE linked >= 0 AND norm IN (SELECT value FROM json_each(?))",
+            (json.dumps(forms, ensure_ascii=False),),
+        )
+        found = sorted(rows, key=lambda row: -len(row[0]))
+        taken: list[str] = []
+        exact: dict[int, float] = {}
+        for norm, node in found:
+            if not self._visible(node) or any(norm in longer for longer in taken):
+                continue
+            taken.append(norm)
+            exact[node] = self._tuning.exact
+        return exact
+
+    def _visible(self, node: int) -> bool:
+        return self._view.graph.degrees([vertex_of_node(node)])[0] > 0
+
+    def _ends_of(self, facts: Sequence[int]) -> dict[int, tuple[int, int]]:
+        rows = self._database.rows(
+            "SELECT id, subject, object FROM edge WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(facts),)
+        )
+        return {fact: (subject, object_) for fact, subject, object_ in rows}
+
+    def _documents(self, nodes: set[int]) -> dict[int, int]:
+        """In how many documents (passages, else sources) each node is named; counted over its first facts."""
+        sql = (
+            "SELECT count(*) FROM (SELECT DISTINCT s.source, s.passage FROM (SELECT id FROM edge "
+            f"WHERE (subject = ?1 OR object = ?1) AND invalidated_ns IS NULL LIMIT {DOCUMENTS_MAX}) e "
+            "JOIN support s ON s.edge = e.id AND s.ended_ns IS NULL)"
+        )
+        return {node: self._database.scalar(sql, (node,)) for node in nodes}
+
+    def _lift(self, nodes: dict[int, float]) -> dict[int, float]:
+        total = sum(nodes.values()) or 1.0
+        for node, weight in self._question.lifted.items():
+            if self._visible(node):
+                nodes[node] = nodes.get(node, 0.0) + weight * total
+        return nodes
+
+    def _without_walk(self, facts: Scored, passages: Scored, nodes: Mapping[int, float]) -> Found:
+        best = sorted(nodes.items(), key=lambda item: (-item[1], item[0]))
+        return Found(nodes=best, facts=facts, passages=passages, seeds=best)
+
+    def _walk(
+        self, weights: Mapping[int, float], nodes: Mapping[int, float], facts: Scored, direct: Mapping[int, float]
+    ) -> Found:
+        graph = self._view.graph
+        graph.reserve(max(weights) + 1)
+        seeds = np.array(list(weights), np.int64)
+        walk = pagerank.push(
+            graph,
+            seeds,
+            np.array(list(weights.values())),
+            damping=self._tuning.damping,
+            epsilon=self._tuning.epsilon,
+        )
+        order = np.lexsort((walk.vertices, -walk.mass))
+        vertices, mass = walk.vertices[order], walk.mass[order]
+        odd = vertices % 2 == 1
+        near = list(zip((vertices[~odd] // 2).tolist(), mass[~odd].tolist(), strict=True))
+        read = list(zip((vertices[odd] // 2).tolist(), mass[odd].tolist(), strict=True))
+        return Found(
+            nodes=near,
+            facts=self._rank_facts(walk, vertices[~odd][:FACT_NODES], facts),
+            passages=self._blend(read, direct),
+            seeds=sorted(nodes.items(), key=lambda item: (-item[1], item[0])),
+            residual=walk.residual,
+            complete=walk.complete,
+        )
+
+    def _blend(self, read: Scored, direct: Mapping[int, float]) -> Scored:
+        """Passages by the walk's mass, with a share of their direct score; found directly only = after the others."""
+        share = self._tuning.dense_passage
+        best, top = (read[0][1] if read else 1.0), max(direct.values(), default=1.0) or 1.0
+        scores = {passage: mass / best for passage, mass in read}
+        for passage, score in direct.items():
+            scores[passage] = scores.get(passage, 0.0) + share * max(score, 0.0) / top
+        return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+
+    def _rank_facts(self, walk: pagerank.Walk, around: npt.NDArray[np.int64], seeds: Scored) -> Scored:
+        """Facts by the mass that flows along them from both ends, lifted by how well they fit the question."""
+        graph = self._view.graph
+        mass = np.zeros(graph.size)
+        mass[walk.vertices] = walk.mass
+        source, target, weight, edge = graph.out(around)
+        if len(edge) > FACT_EDGES_MAX:
+            source, target, weight, edge = (part[:FACT_EDGES_MAX] for part in (source, target, weight, edge))
+        real = edge > PASSAGE_LINK
+        start, target, weight, edge = around[source][real], target[real], weight[real], edge[real]
+        flow = weight * (mass[start] / graph.degree[start] + mass[target] / graph.degree[target])
+        scores: dict[int, float] = {}
+        for fact, value in zip(edge.tolist(), flow.tolist(), strict=True):
+            if value > scores.get(fact, 0.0):
+                scores[fact] = value
+        fit = self._fit(list(scores))
+        best = max(scores.values(), default=1.0)
+        ranked = {fact: score / best * (1.0 + self._tuning.fit * fit.get(fact, 0.0)) for fact, score in scores.items()}
+        for fact, score in seeds[: self._tuning.facts]:
+            ranked[fact] = ranked.get(fact, 0.0) + self._tuning.seed_fact * score
+        return sorted(ranked.items(), key=lambda item: (-item[1], item[0]))
+
+    def _fit(self, facts: list[int]) -> dict[int, float]:
+        ids, vectors = self._substrate.vectors["fact"].vectors(facts)
+        cosines = np.maximum(vectors @ self._question.vectors["fact"], 0.0)
+        return dict(zip(ids.tolist(), cosines.tolist(), strict=True))
+
+
+def synonyms_of(view: View, node: int) -> list[int]:
+    """Nodes that a synonym edge ties to this one."""
+    _, target, _, edge = view.graph.out(np.array([vertex_of_node(node)], np.int64))
+    return (target[edge == SYNONYM_LINK] // 2).tolist()
+
+
+def describe_nodes(substrate: Substrate, nodes: Sequence[int]) -> dict[int, str]:
+    """Display names by id."""
+    return dict(
+        substrate.database.rows(
+            "SELECT id, name FROM node WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(nodes)),)
+        )
+    )
+
+
+def describe_facts(
+    substrate: Substrate, facts: Sequence[int], as_of_ns: int | None = None
+) -> dict[int, dict[str, Any]]:
+    """Subject, relation, object, dates and sources by fact id."""
+    listed = json.dumps(list(facts))
+    rows = substrate.database.rows(
+        "SELECT e.id, s.name, r.name, o.name, e.valid_from, e.valid_to FROM edge e JOIN node s ON s.id = e.subject "
+        "JOIN relation r ON r.id = e.relation JOIN node o ON o.id = e.object "
+        "WHERE e.id IN (SELECT value FROM json_each(?))",
+        (listed,),
+    )
+    ended = "s.ended_ns IS NULL AND ? IS NULL" if as_of_ns is None else "coalesce(s.ended_ns, 9223372036854775807) > ?"
+    told: dict[int, list[str]] = {}
+    for fact, name in substrate.database.rows(
+        "SELECT DISTINCT s.edge, o.name FROM support s JOIN source o ON o.id = s.source "
+        f"WHERE s.edge IN (SELECT value FROM json_each(?)) AND {ended} ORDER BY s.edge, o.name",
+        (listed, as_of_ns),
+    ):
+        told.setdefault(fact, []).append(name)
+    names = ("id", "subject", "relation", "object", "valid_from", "valid_to")
+    return {row[0]: {**dict(zip(names, row, strict=True)), "sources": told.get(row[0], [])} for row in rows}

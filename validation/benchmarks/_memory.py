@@ -1,0 +1,126 @@
+"""The memory actor in this process, for benchmarks: blocking calls, real database, real embedder."""
+
+import hashlib
+import itertools
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.from_thread
+import numpy as np
+
+from actors.base import Job
+from actors.memory.actor import MemoryActor
+from actors.memory.embed import choose
+from actors.memory.embed.base import Embedder, Floats, Kind
+from actors.memory.embed.service import EmbedService
+from msgspec import Raw
+from protocol.action import Outcome
+from protocol.actions import memory as words
+from protocol.messages import ActorMessage, Work
+
+PARAMS: Mapping[str, type[Any]] = {action.full_name: action.params for action in words.ACTIONS}
+DEADLINE_MS = 3_600_000
+
+
+class Remembering:
+    """An embedder that keeps its vectors in a file between runs of benchmarks, keyed by its fingerprint."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self.name, self.fingerprint = inner.name, inner.fingerprint
+        self.dimension, self.link_floor, self.batch = inner.dimension, inner.link_floor, inner.batch
+        digest = hashlib.sha256(inner.fingerprint.encode()).hexdigest()[:16]
+        self._path = Path(tempfile.gettempdir()) / f"chrysalis-bench-{os.getuid()}" / f"{digest}.npz"
+        self._known: dict[str, int] = {}
+        self._rows: list[Floats] = []
+        self._new = False
+        if self._path.exists():
+            with np.load(self._path) as held:
+                self._rows = list(held["vectors"].astype(np.float32))
+                self._known = {text: row for row, text in enumerate(held["texts"].tolist())}
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
+        """As the inner one; questions are always embedded anew."""
+        if kind == "query":
+            return self._inner.embed(texts, kind)
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            for text, row in zip(new, self._inner.embed(new, kind), strict=True):
+                self._known[text] = len(self._rows)
+                self._rows.append(row)
+            self._new = True
+        return np.stack([self._rows[self._known[text]] for text in texts])
+
+    def save(self) -> None:
+        """Write what is new."""
+        if not self._new:
+            return
+        self._path.parent.mkdir(mode=0o700, exist_ok=True)
+        partial = self._path.with_suffix(f".{os.getpid()}.npz")
+        np.savez(partial, vectors=np.stack(self._rows).astype(np.float16), texts=np.array(list(self._known)))
+        partial.replace(self._path)
+
+
+class BenchActor(MemoryActor):
+    """The memory actor with nobody to talk to."""
+
+    def post(self, message: ActorMessage) -> None:
+        """Say nothing."""
+        del message
+
+
+class Memory:
+    """Blocking calls to an actor in a thread of its own."""
+
+    def __init__(self, portal: anyio.from_thread.BlockingPortal, actor: BenchActor) -> None:
+        self._portal = portal
+        self.actor = actor
+        self._ids = itertools.count(1)
+
+    def call(self, action: str, *, operator: bool = False, id: str | None = None, **params: Any) -> Outcome:
+        """One action with its params; faults are raised."""
+        request = id or f"bench-{next(self._ids)}"
+        work = Work(id=request, action=action, params=Raw(b"\x80"), deadline_ms=DEADLINE_MS, operator=operator)
+        handler = self.actor.handlers()[action]
+        return self._portal.call(lambda: handler(Job(work, self.actor), PARAMS[action](**params)))
+
+
+@contextmanager
+def open_memory(path: Path | None = None, *, choice: str = "", remember: bool = True) -> Iterator[Memory]:
+    """A running memory actor on `path`, or on a file of its own that is gone afterwards."""
+    keeper: list[Remembering] = []
+
+    def load(name: str) -> Embedder:
+        inner = choose.load(name)
+        if not remember:
+            return inner
+        keeper.append(Remembering(inner))
+        return keeper[0]
+
+    with tempfile.TemporaryDirectory(prefix="chrysalis-bench-") as folder:
+        actor = BenchActor(path or Path(folder) / "memory.db", embeddings=EmbedService(choice, loader=load))
+        with anyio.from_thread.start_blocking_portal() as portal, portal.wrap_async_context_manager(_running(actor)):
+            yield Memory(portal, actor)
+        for one in keeper:
+            one.save()
+
+
+def _running(actor: BenchActor) -> AbstractContextManager[None]:
+    from contextlib import asynccontextmanager
+
+    @asynccontextmanager
+    async def run() -> Any:
+        async with anyio.create_task_group() as actor._tasks:
+            await actor.start()
+            try:
+                yield
+            finally:
+                await actor.stop()
+                actor._tasks.cancel_scope.cancel()
+
+    return run()  # pyright: ignore[reportReturnType] - the portal takes an async one

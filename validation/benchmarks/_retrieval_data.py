@@ -1,0 +1,98 @@
+"""Public retrieval sets, read from the shared data, and the baselines and measures that they are judged by."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from actors.memory.text import words
+from validation.result import data
+
+
+class Passage(Struct, frozen=True):
+    title: str
+    text: str
+    triples: list[Any] = []
+
+    @property
+    def full(self) -> str:
+        return f"{self.title}\n{self.text}"
+
+
+class Item(Struct, frozen=True):
+    """A question with the full texts of its gold passages; `hops` where the set tells."""
+
+    question: str
+    gold: frozenset[str]
+    hops: int = 0
+
+
+class RetrievalSet(Struct, frozen=True):
+    name: str
+    passages: list[Passage]
+    items: list[Item]
+
+
+def musique() -> RetrievalSet:
+    """MuSiQue-train-100 with GPT-3.5's triples, malformed ones included."""
+    questions = json.loads(data("retrieval/musique_train.json").read_text(encoding="utf-8"))
+    corpus = json.loads(data("retrieval/musique_train_corpus.json").read_text(encoding="utf-8"))
+    name = "retrieval/openie_musique_train_results_ner_gpt-3.5-turbo-1106_1890.json"
+    docs = json.loads(data(name).read_text(encoding="utf-8"))["docs"]
+    triples = {doc["passage"]: doc["extracted_triples"] for doc in docs}
+    passages = [Passage(c["title"], c["text"], triples.get(f"{c['title']}\n{c['text']}", [])) for c in corpus]
+    items = [
+        Item(
+            q["question"],
+            frozenset(f"{p['title']}\n{p['paragraph_text']}" for p in q["paragraphs"] if p["is_supporting"]),
+            len(q["question_decomposition"]),
+        )
+        for q in questions
+    ]
+    return RetrievalSet("MuSiQue-train-100", passages, items)
+
+
+class BM25:
+    """Okapi BM25 (k1 1.2, b 0.75) over words, without stemming or stop words."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        documents = [Counter(words(text)) for text in texts]
+        lengths = np.array([sum(d.values()) for d in documents], np.float64)
+        self._norm = 1.2 * (0.25 + 0.75 * lengths / lengths.mean())
+        self._postings: dict[str, list[tuple[int, int]]] = {}
+        for number, document in enumerate(documents):
+            for word, count in document.items():
+                self._postings.setdefault(word, []).append((number, count))
+        self._n = len(texts)
+
+    def scores(self, query: str) -> npt.NDArray[np.float64]:
+        """A score per text."""
+        scores = np.zeros(self._n)
+        for word in words(query):
+            found = self._postings.get(word, [])
+            idf = math.log(1 + (self._n - len(found) + 0.5) / (len(found) + 0.5))
+            for number, count in found:
+                scores[number] += idf * count * 2.2 / (count + self._norm[number])
+        return scores
+
+    def top(self, query: str, k: int) -> list[int]:
+        """The k best, ties by number."""
+        return np.lexsort((np.arange(self._n), -self.scores(query)))[:k].tolist()
+
+
+def recall_at(ranked: Sequence[str], gold: frozenset[str], k: int) -> float:
+    """Share of the gold passages among the first k."""
+    return len(set(ranked[:k]) & gold) / len(gold)
+
+
+def bootstrap(values: Sequence[float], *, seed: int = 0, rounds: int = 10_000) -> list[float]:
+    """95 % interval of a mean, by resampling."""
+    sample = np.asarray(values, np.float64)
+    rng = np.random.default_rng(seed)
+    means = sample[rng.integers(0, len(sample), (rounds, len(sample)))].mean(axis=1)
+    return [round(float(x), 4) for x in np.quantile(means, (0.025, 0.975))]
