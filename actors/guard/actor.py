@@ -65,8 +65,11 @@ class GuardActor(Actor):
     # Handlers.
 
     async def _status(self, job: Job, params: NoParams) -> Outcome:
-        del job, params
-        return self._outcome()
+        del params
+        outcome = self._outcome()
+        if job.operator:
+            return outcome
+        return msgspec.structs.replace(outcome, data=msgspec.structs.replace(outcome.data, admission=None))
 
     async def _plan(self, job: Job, params: Choice) -> Outcome:
         del job
@@ -149,9 +152,11 @@ class GuardActor(Actor):
                 next_action="Take what would fit with --ctx or in the profile, or start with --override.",
                 details=life.admission,
             )
+        if life.state == "fatal" and life.last_exit is None:
+            raise _not_usable(ValueError(life.why))
         if life.state == "fatal":
-            advice = life.last_exit.next_action if life.last_exit else HOW_TO
-            raise Fault("unavailable", f"The model could not be started: {life.why}.", next_action=advice)
+            advice = life.last_exit.next_action if life.last_exit else ""
+            raise Fault("conflict", f"The model could not be started: {life.why}.", next_action=advice)
         return self._outcome(partial=not settled)
 
     def _outcome(self, *, partial: bool = False) -> Outcome:
@@ -162,7 +167,7 @@ class GuardActor(Actor):
         return Outcome(
             summary=status.text,
             data=status,
-            severity=SEVERITY.get(status.state, usual),
+            severity=usual if status.state not in SEVERITY else SEVERITY[status.state],
             next_action=advice,
             partial=partial,
         )

@@ -93,12 +93,12 @@ class SleepClock:
     """Tells how long the machine slept between two questions; `asleep_s` is replaced in tests."""
 
     def __init__(self, asleep_s: Callable[[], float] | None = None) -> None:
-        self._asleep_s = asleep_s or _asleep_s
-        self._before = self._asleep_s()
+        self.asleep_s = asleep_s or _asleep_s
+        self._before = self.asleep_s()
 
     def slept_s(self) -> float:
         """Seconds slept since the last question, 0 for less than a moment."""
-        now = self._asleep_s()
+        now = self.asleep_s()
         gap, self._before = now - self._before, now
         return gap if gap > SLEEP_GAP_S else 0.0
 

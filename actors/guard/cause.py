@@ -128,6 +128,8 @@ def _by_code(code: int | None, circumstances: Circumstances) -> Cause:
 
 
 def _words(cause: Cause, code: int | None, log: Sequence[str]) -> str:
+    if cause == "commanded":
+        return "stopped as asked"
     ended = "did not start" if code is None else f"died of {_signal(-code)}" if code < 0 else f"ended with code {code}"
     line = next((text for text in reversed(log) if any(p.search(text) for c, p in _LOG if c == cause)), "")
     return f"{cause.replace('_', ' ')}: the server {ended}" + (f" ({line.strip()[:160]})" if line else "")

@@ -166,7 +166,7 @@ class Life:
 
     def refused(self, why: str, now: float) -> list[Effect]:
         """It could not even be decided: a file or the binary is missing."""
-        self.wanted = False
+        self.wanted, self.last_exit = False, None
         if self.state == "admitting":
             self._move("fatal", why, now)
         return []

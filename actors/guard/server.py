@@ -93,7 +93,7 @@ class ModelServer:
         self._changed = anyio.Event()
         self._tasks: anyio.abc.TaskGroup
         self._plan: Plan | None = None
-        self._seen_state = ""
+        self._seen_state = "stopped"
         self._closing = False
         self._oom_before = 0
         self._gpu_floor = GpuFloor(self.machine)

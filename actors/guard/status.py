@@ -46,7 +46,7 @@ def status_of(server: ModelServer, record_path: Path) -> Status:
     why = f": {life.why}" if life.why else ""
     return Status(
         state=life.state,
-        text=f"{name or 'The model'} {WORDS[life.state]}{why}.",
+        text=f"{name or 'The model'} {WORDS[life.state]}{why.rstrip('.')}.",
         profile=name,
         model=profile.model if profile else "",
         url=child.launch.url if up and child else "",

@@ -21,8 +21,8 @@ from msgspec import Struct
 PREFILL_MAX_S: Final = 7_200.0
 GPU_PREFILL_S: Final = 60.0
 SLOW_TOKENS_PER_S: Final = 1.0
-CPU_MOVES_S: Final = 0.02
-"""CPU seconds between two looks that count as moving; an idle server uses less."""
+CPU_SHARE: Final = 0.1
+"""Cores used between two looks that count as working; an idle server uses a thousandth, a starved one more than this."""
 STEPS_MARGIN: Final = 4.0
 UNWATCHED_S: Final = 8.0
 """A longer gap between two looks means that the guard or the machine slept; nothing is concluded from it."""
@@ -141,7 +141,7 @@ class Watch:
     def _processor_moves(self, before: Observation, seen: Observation) -> bool:
         if self.patience.on_gpu and seen.engine_ns is not None and before.engine_ns is not None:
             return seen.engine_ns > before.engine_ns
-        return seen.cpu_s - before.cpu_s >= CPU_MOVES_S
+        return seen.cpu_s - before.cpu_s >= CPU_SHARE * (seen.at - before.at)
 
     def _rate(self, seen: Observation) -> None:
         if not seen.busy or seen.decoded is None:
@@ -178,7 +178,10 @@ class Watch:
 
     def _moving(self, seen: Observation) -> Judgement:
         if seen.health != 200 and seen.busy is None:  # noqa: PLR2004 - HTTP OK
-            return Judgement("suspect", "no answer")
+            works = seen.at - self._worked_at <= self.patience.stall_s / 2
+            return (
+                Judgement("busy", "no answer, but the processor works") if works else Judgement("suspect", "no answer")
+            )
         slow = self.tokens_per_s is not None and self.tokens_per_s < SLOW_TOKENS_PER_S and bool(seen.decoded)
         return Judgement("slow", f"{self.tokens_per_s:.2f} tokens/s") if slow else Judgement("busy")
 

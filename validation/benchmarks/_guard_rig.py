@@ -21,6 +21,7 @@ from validation.result import ROOT
 
 FAKE_SERVER = ROOT / "tests" / "actors" / "guard" / "fake_server.py"
 MIB = 1 << 20
+LOOK_S = 0.2
 HEAD: dict[str, Any] = {
     "general.architecture": "llama",
     "llama.block_count": 4,
@@ -136,7 +137,7 @@ class Rig:
         """The guarded server's owner, running; what it started is ended at the end."""
         with self.environment():
             self.server = ModelServer(self.runtime, self.ledger, self.machine)
-            self.server.look_s = self.server.gauge.sample_s = 0.1
+            self.server.look_s = self.server.gauge.sample_s = LOOK_S
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self.server.run)
                 try:

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import types
+from pathlib import Path
 
 CACHE_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "iq4_nl": 20, "bf16": 30}
 
@@ -62,8 +63,7 @@ def params(options: argparse.Namespace, x: types.ModuleType) -> object:
     p.model_alias = {options.alias} if options.alias else set()
     p.api_keys = [os.environ["LLAMA_API_KEY"]] if os.environ.get("LLAMA_API_KEY") else []
     if options.chat_template_file:
-        with open(options.chat_template_file, encoding="utf-8") as template:
-            p.chat_template = template.read()
+        p.chat_template = Path(options.chat_template_file).read_text(encoding="utf-8")
     return p
 
 

@@ -7,11 +7,12 @@
     serve           tokens of a request that is under way from the start, by itself
     stall_after     tokens after which decoding stops   stall           sleep | spin, what it does then
     slots           ok | silent | absent                metrics         ok | absent
-    health          ok | silent                         no_body         completions: headers, then nothing
+    health          ok | silent                         no_body_after   completions after which: headers, then nothing
     ignore_term     TERM does nothing                   term_s          seconds between TERM and exit
     alias           another name than the one given     allocate_mb     kept at each completion
     fork_away       the process started leaves a child in another session and ends
     helper          leaves a child in another session that sleeps and ignores TERM
+    slow_file       tokens take ten times as long while this file exists
 """
 
 import json
@@ -22,6 +23,7 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 HOW = json.loads(os.environ.get("FAKE", "{}"))
 FLAGS = """--model --alias --host --port --ctx-size --batch-size --ubatch-size --parallel --n-gpu-layers --threads
@@ -57,7 +59,7 @@ class State:
                 if self.decoded == HOW.get("stall_after", -1):
                     while True:
                         burn(0.05) if HOW.get("stall") == "spin" else time.sleep(0.05)
-                time.sleep(HOW.get("token_s", 0))
+                time.sleep(HOW.get("token_s", 0) * (10 if Path(HOW.get("slow_file", "/nonexistent")).exists() else 1))
                 self.decoded += 1
             self.busy = False
 
@@ -122,7 +124,7 @@ class Handler(BaseHTTPRequestHandler):
         if not self.admitted():
             return
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
-        if HOW.get("no_body"):
+        if self.state.completions >= HOW.get("no_body_after", 1 << 30):
             self.send_response(200)
             self.end_headers()
             self.wfile.flush()
