@@ -8,6 +8,7 @@ from protocol.errors import Fault
 from .check import check
 from .clock import Budget
 from .dsl.faults import Defect, ProblemError
+from .dsl.logiclm import read_program
 from .dsl.problem import Problem, read
 from .outcomes import refused
 from .smtlib.serve import check_script, solve_script
@@ -44,8 +45,6 @@ def _outcome(task: Task, budget: Budget, tell: Tell) -> Outcome:
 
 def _problem(task: Task, given: list[str]) -> Problem:
     if "program" in given:
-        from .dsl.logiclm import read_program  # noqa: PLC0415
-
         return read_program(str(task.params["program"]))
     if not given and not task.params.get("vars"):
         raise ProblemError(

@@ -18,7 +18,7 @@ _NAME_KEYS: Final = ("name", "id", "label")
 _EXPR_KEYS: Final = ("expr", "expression", "constraint", "formula")
 _NOTE_KEYS: Final = ("note", "comment", "text", "description", "because")
 
-Ask = Literal["must", "may", "cannot", "not_must"]
+Ask = Literal["must", "may", "cannot", "not_must", "accurate"]
 
 
 class Item(Struct, frozen=True, kw_only=True):
