@@ -1,7 +1,8 @@
 """`python -m evidence.build [--check]`: make evidence.json from the result files, or see that it equals them.
 
 The only way to a rule: every record of every `validation/results/*.json` and the published figures go through
-`derive`. `--check` exits 1 when the committed file differs by a byte.
+`derive`. `--check` exits 1 when the committed file differs by a byte. Who measures a model of their own builds a
+file from their own results with `--results FOLDER --out FILE`, and has it used by `CHRYSALIS_EVIDENCE=FILE`.
 """
 
 import argparse
@@ -65,20 +66,23 @@ def main(argv: list[str] | None = None) -> int:
     """Build or check, as the command line says."""
     parser = argparse.ArgumentParser(prog="python -m evidence.build", description="Build evidence.json.")
     parser.add_argument("--check", action="store_true", help="only compare; exit 1 on any difference")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of result files")
+    parser.add_argument("--out", type=Path, default=EVIDENCE, help="the file to make or compare")
     options = parser.parse_args(argv)
-    evidence = build()
+    out: Path = options.out
+    evidence = build(options.results)
     content = to_bytes(evidence)
     levels = [rule.level for rule in evidence.rules]
     told = ", ".join(f"{levels.count(level)} {level}" for level in sorted(set(levels)))
     summary = f"{len(evidence.records)} records, {len(evidence.rules)} rules ({told}), {len(evidence.dropped)} dropped"
     if not options.check:
-        EVIDENCE.write_bytes(content)
-        print(f"{EVIDENCE.name}: {summary}")  # noqa: T201 - a command speaks
+        out.write_bytes(content)
+        print(f"{out.name}: {summary}")  # noqa: T201 - a command speaks
         return 0
-    if EVIDENCE.exists() and EVIDENCE.read_bytes() == content:
-        print(f"{EVIDENCE.name} equals the results: {summary}")  # noqa: T201
+    if out.exists() and out.read_bytes() == content:
+        print(f"{out.name} equals the results: {summary}")  # noqa: T201
         return 0
-    print(f"{EVIDENCE.name} differs from what the results give; run python -m evidence.build", file=sys.stderr)  # noqa: T201
+    print(f"{out.name} differs from what the results give; run python -m evidence.build", file=sys.stderr)  # noqa: T201
     return 1
 
 

@@ -105,6 +105,17 @@ def derive(records: Iterable[Record]) -> Evidence:
     return Evidence(schema=SCHEMA, records=ordered, rules=tuple(rules), dropped=dropped)
 
 
+def verified(evidence: Evidence) -> Evidence:
+    """The evidence, once its rules are seen to be what its records give.
+
+    Raises:
+        ValueError: when they are not: a rule was written or changed by hand.
+    """
+    if derive(evidence.records) != evidence:
+        raise ValueError("the rules are not those that the records give; build the file anew")
+    return evidence
+
+
 def _grouped(records: Sequence[Record], key: Callable[[Record], str]) -> list[list[Record]]:
     return [list(group) for _, group in groupby(sorted(records, key=key), key=key)]
 

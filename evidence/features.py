@@ -92,6 +92,9 @@ def _reason(action: str, params: Mapping[str, Any]) -> Features:
     smt2 = params.get("smt2")
     if isinstance(smt2, str) and smt2:
         return _smt(smt2[:TEXT_MAX])
+    program = params.get("program")
+    if isinstance(program, str) and program:
+        return _program(action, program[:TEXT_MAX])
     constraints = params.get("constraints")
     listed = constraints if isinstance(constraints, list) else [constraints] if constraints else []
     return Features(
@@ -121,8 +124,20 @@ def _smt(text: str) -> Features:
     )
 
 
+def _program(action: str, text: str) -> Features:
+    """A Logic-LM program: its variables are told by [IN], its conditions are one a line."""
+    goal = "check" if action == "reason.check" else "options"
+    lines = [line.split(":::")[0] for line in text.splitlines()]
+    conditions = [line for line in lines if "[IN]" not in line and not line.rstrip().endswith(":")]
+    return Features(
+        goal=goal, n_vars=text.count("[IN]"), n_atoms=sum(_atoms(line) for line in conditions if _RELATION.search(line))
+    )
+
+
 def _variables(declared: Any) -> int:
     """Scalars declared: an array counts each of its elements."""
+    if isinstance(declared, str):
+        return declared[:TEXT_MAX].count(":")
     if isinstance(declared, list):
         return len(declared)
     return sum(_elements(v) for v in declared.values()) if isinstance(declared, Mapping) else 0

@@ -26,6 +26,7 @@ _KEYS: Final[Mapping[str, tuple[str, str]]] = {
     "CHRYSALIS_MODEL_PROFILE": ("advisory.profile", ""),
     "CHRYSALIS_ENFORCE_ADVISORY": ("advisory.enforce", ""),
     "CHRYSALIS_OUTCOME_LOG": ("advisory.outcome_log", "1"),
+    "CHRYSALIS_EVIDENCE": ("advisory.evidence", ""),
     "CHRYSALIS_LLM_URL": ("llm.url", ""),
     "CHRYSALIS_LLAMA_SERVER": ("llm.binary", ""),
     "CHRYSALIS_LLM_PROFILE": ("llm.profile", ""),

@@ -5,18 +5,20 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import anyio
 import msgspec
 
 from actors.base import Actor, Handler, Job, Lane
+from evidence.derive import verified
 from evidence.features import tokens_in
 from evidence.hints import basis, hint
 from evidence.lookup import Advice
 from evidence.profiles import Profile, complete, parse_forced
-from evidence.records import Model, capability
-from evidence.rules import Evidence, Rule, shipped
+from evidence.records import SCHEMA, Model, capability
+from evidence.rules import Evidence, Rule, load, shipped
 from protocol import contract, settings
 from protocol.action import NoParams, Outcome
 from protocol.actions.advisory import (
@@ -89,13 +91,22 @@ class AdvisoryActor(Actor):
 
     async def open(self) -> None:
         """Load evidence and sessions; all of `start` but its background tasks."""
-        evidence = self._evidence or shipped()
+        evidence = self._evidence or self._load_evidence()
         forced = parse_forced(settings.value("CHRYSALIS_MODEL_PROFILE"))
         if forced is not None and forced.kind == "unknown":
             self._say(f"CHRYSALIS_MODEL_PROFILE names no class or model that is known: {forced.name}.")
         self._advisor = Advisor(evidence.rules, forced, _capabilities(evidence.rules))
         self._store = await self._lane.run(open_store, settings.database_path().with_name("advisory.db"), self._say)
         await self._lane.run(self._load)
+
+    def _load_evidence(self) -> Evidence:
+        """The evidence in force; a file that cannot be trusted gives none, which means silence."""
+        chosen = settings.value("CHRYSALIS_EVIDENCE")
+        try:
+            return verified(load(Path(chosen).expanduser()) if chosen else shipped())
+        except (OSError, ValueError) as error:
+            self._say(f"No advice: {chosen or 'evidence.json'}: {error}.")
+            return Evidence(schema=SCHEMA)
 
     def _say(self, note: str) -> None:
         log.warning("%s", note)

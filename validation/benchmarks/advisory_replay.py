@@ -30,12 +30,12 @@ WEAK = "Llama-3.2-3B-Instruct"
 WANTED_GAIN, WORST_LOSS, SHAM_SLACK = 0.15, -0.01, 0.01
 TODAY = date(2026, 11, 30)
 NOTES = [
-    f"Assumes that advice is followed and a called calculator is right in {TOOL_RIGHT:.0%}; half followed, half gained.",
+    f"Assumes that advice is followed and that {TOOL_RIGHT:.0%} of called sums come out right.",
     "The models' own calls were recorded under a prompt that discouraged tools.",
-    "The sham with levels shuffled over the cells beats own where a model calls far too seldom: it keeps how often the "
-    + "evidence says 'call', and any call of so good a tool helps. It stays below the advised arm everywhere.",
-    "Two other shams, tried for the same reason: outcomes swapped at random in each pair (some cells look like a gain "
-    + "by chance, and get an experimental 'call'), and calls dealt at random as often as own makes them.",
+    "Levels shuffled over the cells keep how often the evidence says 'call', and any call of so good a tool helps:",
+    "that sham beats own where a model calls far too seldom. It stays below the advised arm everywhere.",
+    "Two other shams, tried for the same reason: outcomes swapped at random within each pair (some cells look like a",
+    "gain by chance and get an experimental 'call'), and calls dealt at random as often as own makes them.",
 ]
 Direction = str
 """call | refrain | own"""
