@@ -51,10 +51,9 @@ def when(cell: Cell) -> str:
     parts: list[str] = []
     if cell.facts_exceed_ctx is not None:
         parts.append("the facts do not fit your context" if cell.facts_exceed_ctx else "the facts fit your context")
-    if cell.n_vars:
-        parts.append(f"there are {_band(cell.n_vars)} unknowns")
-    if cell.n_atoms:
-        parts.append(f"there are {_band(cell.n_atoms)} conditions")
+    counts = [(cell.n_vars, "unknowns"), (cell.n_atoms, "conditions")]
+    if told := " and ".join(f"{_band(band)} {noun}" for band, noun in counts if band):
+        parts.append(f"there are {told}")
     return " and ".join(parts)
 
 
