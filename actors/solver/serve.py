@@ -31,7 +31,7 @@ def serve(task: Task, budget: Budget, tell: Tell) -> Final:
 def _outcome(task: Task, budget: Budget, tell: Tell) -> Outcome:
     params = task.params
     given = [name for name in ("smt2", "program", "constraints") if params.get(name)]
-    if "smt2" in given and len(given) > 1 or "program" in given and len(given) > 1:
+    if ("smt2" in given and len(given) > 1) or ("program" in given and len(given) > 1):
         fix = f"give {given[0]} alone, or constraints with vars"
         raise ProblemError([Defect(where=given[1], problem=f"{' and '.join(given)} are given together", fix=fix)])
     if "smt2" in given:

@@ -205,7 +205,7 @@ class _Run:
             for item, part in zip(self.problem.soft, self.encoded.soft, strict=True)
         ]
         objective, optimum = self.answer.objective, self.answer.optimum
-        best, pins = self._optimise(values, add(parts), True, hard)  # noqa: FBT003
+        best, pins = self._optimise(values, add(parts), True, hard)
         complete = self.answer.optimum == "proved"
         if self.encoded.goal is not None:
             self._set(objective=objective, optimum=optimum if complete else "best_so_far")

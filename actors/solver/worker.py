@@ -9,7 +9,6 @@ import time
 from typing import NoReturn
 
 import msgspec
-import z3
 
 from protocol.action import Outcome
 from protocol.errors import Failure, Fault

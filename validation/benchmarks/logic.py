@@ -13,6 +13,7 @@ from . import _solver_logic as programs
 from ._solver import Reply, interval, serve_all
 
 SEED = 0
+FILES = {"gpt-4 on AR-LSAT": "arlsat_programs_gpt-4_150"}
 
 
 def run(context: Context) -> Measured:
@@ -25,6 +26,7 @@ def run(context: Context) -> Measured:
     direct = serve_all([Solve(program=item["program"]) for item in verified], context.progress, "programs as they are")
     law = serve_all([Solve(program=item["program"]) for item in lsat], context.progress, "AR-LSAT")
     written = {model: _as_written(context, model) for model in programs.MODELS}
+    lsat_written = _as_written(context, "gpt-4 on AR-LSAT")
     refused = _refusals(context)
     right = [
         sum(_answers(reply, item) for reply, item in zip(replies, items, strict=True))
@@ -70,6 +72,7 @@ def run(context: Context) -> Measured:
             "verified_by_second_evaluator": sum(reply.data.get("verified") is True for reply in infix + direct + law),
             "ms_median_three_at_once": round(times[len(times) // 2], 1),
             "as_written": written,
+            "arlsat_as_written": lsat_written,
             "refusals": refused,
         },
         goals=goals,
@@ -84,7 +87,7 @@ def _answers(reply: Reply, item: dict[str, Any]) -> bool:
 
 
 def _as_written(context: Context, model: str) -> dict[str, Any]:
-    items = programs.load(f"logicaldeduction_programs_{model}_200")
+    items = programs.load(FILES.get(model, f"logicaldeduction_programs_{model}_200"))
     if context.quick:
         items = items[::20]
     replies = serve_all(
@@ -97,7 +100,7 @@ def _as_written(context: Context, model: str) -> dict[str, Any]:
     return {
         "n": len(items),
         "accuracy": round(100 * right / len(items), 2),
-        "published_whole_set": programs.PUBLISHED[model],
+        "published_whole_set": programs.PUBLISHED.get(model, 43.04),
         **interval(right, len(items)),
         "answered": sum(reply.outcome is not None for reply in replies),
         "told_what_is_wrong": told,

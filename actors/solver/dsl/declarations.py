@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any, Final
 
 from .faults import Defect, ExpressionError, ProblemError
-from .typetext import read_type
 from .types import BoolType, EnumType, FiniteSet, IndexValue, IntType, RealType, Symbol, Type, finite
+from .typetext import read_type
 
 CELLS_MAX: Final = 20_000
 _TYPE_KEYS: Final = frozenset(

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+import msgspec
+
 from .declarations import Declarations, declare
 from .faults import Defect, ProblemError, near
 from .problem import Ask, Item, Problem, Reader
-from .syntax import Apply, Node
+from .syntax import Apply, Name, Node, Sequence, Truth, replaced
 
 _SECTIONS: Final = {
     "domain": "domain",
@@ -69,6 +71,8 @@ def read_program(text: str) -> Problem:
     options = [item for line in sections["options"] if (item := _option(reader, line))]
     if reader.defects:
         raise ProblemError(reader.defects)
+    constraints = [_total(declarations, item, reader.notes) for item in constraints]
+    options = [_total(declarations, item, reader.notes) for item in options]
     return Problem(declarations=declarations, constraints=constraints, options=options, notes=reader.notes)
 
 
@@ -122,6 +126,24 @@ def _constraint(reader: Reader, line: Line) -> Item | None:
     return reader.item(line.where, f"line {line.where.split()[-1]}", {"expr": line.text, "note": line.note})
 
 
+def _total(declarations: Declarations, item: Item, notes: list[str]) -> Item:
+    """Functions are total here: nothing equals None unless None is declared."""
+    if "None" not in item.text or "None" in declarations.names():
+        return item
+
+    def change(node: Node) -> Node:
+        if isinstance(node, Apply) and node.op in {"=", "distinct"} and any(_is_none(arg) for arg in node.args):
+            notes.append(f"{item.where}: every function has a value, so nothing equals None")
+            return Truth(node.op == "distinct", node.column)
+        return node
+
+    return msgspec.structs.replace(item, node=replaced(item.node, change))
+
+
+def _is_none(node: Node) -> bool:
+    return isinstance(node, Name) and node.text == "None"
+
+
 def _option(reader: Reader, line: Line) -> Item | None:
     """An option: `A) statement`, or `is_valid(statement) ::: (A)`; the question itself is skipped."""
     label = _LABEL.match(line.text)
@@ -143,7 +165,10 @@ def _option(reader: Reader, line: Line) -> Item | None:
         )
         _fault(reader, line, f"{word!r} asks nothing known", hint)
         return None
-    return Item(where=item.where, name=item.name, text=item.text, node=statement, note=item.note, ask=ask)
+    also: tuple[Node, ...] = ()
+    if ask == "accurate" and isinstance(statement, Sequence):
+        also, statement = statement.items, Apply("or", statement.items)
+    return Item(where=item.where, name=item.name, text=item.text, node=statement, note=item.note, ask=ask, also=also)
 
 
 def _letter(note: str) -> str:

@@ -433,6 +433,34 @@ MEANINGS: Final[dict[str, Meaning]] = {
 }
 
 TRUTH_VALUED: Final = frozenset(MEANINGS) - frozenset(
-    "+ sum neg sub * product / div mod // % ^ abs min max count among nvalue arg_max arg_min element position length row col domain list".split()
+    [
+        "+",
+        "sum",
+        "neg",
+        "sub",
+        "*",
+        "product",
+        "/",
+        "div",
+        "mod",
+        "//",
+        "%",
+        "^",
+        "abs",
+        "min",
+        "max",
+        "count",
+        "among",
+        "nvalue",
+        "arg_max",
+        "arg_min",
+        "element",
+        "position",
+        "length",
+        "row",
+        "col",
+        "domain",
+        "list",
+    ]
 ) | {"in", "notin"}
 """The operations whose result is a truth value."""

@@ -32,6 +32,8 @@ class Item(Struct, frozen=True, kw_only=True):
     weight: Fraction = Fraction(1)
     ask: Ask | None = None
     """For a Logic-LM option: what it asks of its statement."""
+    also: tuple[Node, ...] = ()
+    """For `accurate`: statements each of which must be possible; `node` is their disjunction."""
 
 
 class Problem(Struct, kw_only=True):

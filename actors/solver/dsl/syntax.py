@@ -1,5 +1,6 @@
 """The syntax tree of one expression: what was written, before anything is known about the names in it."""
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from msgspec import Struct
@@ -110,3 +111,23 @@ def depth(node: Node) -> int:
         deepest = max(deepest, level)
         stack.extend((child, level + 1) for child in children(current))
     return deepest
+
+
+def replaced(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The tree with every node changed, from the leaves up."""
+    match node:
+        case Apply(op, args, column, word):
+            return change(Apply(op, tuple(replaced(arg, change) for arg in args), column, word))
+        case Index(target, indexes, column):
+            keys = tuple(None if index is None else replaced(index, change) for index in indexes)
+            return change(Index(replaced(target, change), keys, column))
+        case Sequence(items, column):
+            return change(Sequence(tuple(replaced(item, change) for item in items), column))
+        case Interval(low, high, column):
+            return change(Interval(replaced(low, change), replaced(high, change), column))
+        case Comprehension(body, binders, where, column):
+            inner = tuple(Binder(binder.name, replaced(binder.domain, change)) for binder in binders)
+            condition = None if where is None else replaced(where, change)
+            return change(Comprehension(replaced(body, change), inner, condition, column))
+        case _:
+            return change(node)

@@ -108,6 +108,6 @@ def _rough(*values: int | Fraction) -> bool:
 
 
 def precedes(left: Any, right: Any) -> bool:
-    """left < right."""
+    """Left < right."""
     one, other = same_scale(left, right)
     return one < other and not _near(one, other)

@@ -51,7 +51,7 @@ def divide(left: Term, right: Term) -> Term:
 
 
 def power(base: Term, exponent: Term) -> Term:
-    """base ^ exponent for a constant whole exponent from 0 to 64.
+    """Base ^ exponent for a constant whole exponent from 0 to 64.
 
     Raises:
         ExpressionError: for any other exponent.

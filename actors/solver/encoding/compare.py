@@ -93,7 +93,7 @@ class Comparer:
         return {min(shared, key=lambda enum: enum.members)}
 
     def equal(self, left: Term | ListTerm, right: Term | ListTerm) -> Any:
-        """left = right as a Python or Z3 truth value; lists item by item."""
+        """Left = right as a Python or Z3 truth value; lists item by item."""
         if isinstance(left, ListTerm) or isinstance(right, ListTerm):
             if not (isinstance(left, ListTerm) and isinstance(right, ListTerm)):
                 raise ExpressionError("a list is compared with a single value", fix="compare its items: x[i] = value")
@@ -112,7 +112,7 @@ class Comparer:
         return z3_of(one) == z3_of(other)
 
     def order(self, op: str, left: Term | ListTerm, right: Term | ListTerm) -> Any:
-        """left < right and its kin."""
+        """Left < right and its kin."""
         if isinstance(left, ListTerm) or isinstance(right, ListTerm):
             raise ExpressionError("lists have no order", fix="use lex_less(a, b), or compare items")
         if {left.kind, right.kind} == {"bool"}:

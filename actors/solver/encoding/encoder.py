@@ -23,9 +23,11 @@ from ..dsl.syntax import (
     Name,
     Node,
     Number,
-    Sequence as ListNode,
     Truth,
     column_of,
+)
+from ..dsl.syntax import (
+    Sequence as ListNode,
 )
 from ..dsl.types import BoolType, EnumType, FiniteSet, IndexValue, IntType, RealType, Symbol, Type, finite
 from . import arithmetic
@@ -74,6 +76,7 @@ class Encoder:
         self.notes: dict[str, None] = {}
         self.compare = Comparer(declarations, self.note)
         self._terms = 0
+        self._unrolling = 0
         self._conditions: list[list[Any]] = [[]]
         for symbol in declarations.symbols.values():
             self._declare(symbol)
@@ -309,13 +312,20 @@ class Encoder:
         return key
 
     def _constant_key(self, symbol: Symbol, index: FiniteSet, key: Term) -> IndexValue:
-        value = index.values[key.value] if index.enum and 0 <= key.value < len(index.values) else key.value
-        if value not in index.values:
-            raise ExpressionError(
-                f"the index {value} is outside of {symbol.name}'s {index.values[0] if index.values else 0}..{index.values[-1] if index.values else -1}",
-                fix="use an index within; counts start at 0, ranges as declared",
-            )
-        return value
+        """The index that a constant key names; under a quantifier one outside makes the truth value around it false."""
+        inside = 0 <= key.value < len(index.values) if index.enum else key.value in index.values
+        if inside:
+            return index.values[key.value] if index.enum else key.value
+        first, last = (index.values[0], index.values[-1]) if index.values else (0, -1)
+        if self._unrolling and index.values:
+            self.note(f"an index outside of {symbol.name}'s {first}..{last} makes its comparison false")
+            self.require(condition=False)
+            return first
+        where = key.value if index.enum is None else f"at place {key.value + 1}"
+        raise ExpressionError(
+            f"the index {where} is outside of {symbol.name}'s {first}..{last}",
+            fix="use an index within; counts start at 0, ranges as declared",
+        )
 
     def _pick(self, target: Value, keys: Sequence[Value | None]) -> Value:
         """Index a list that is no symbol: data, a literal, a row."""
@@ -340,6 +350,10 @@ class Encoder:
         if place.constant:
             where = place.value - target.base
             if not 0 <= where < len(target.items):
+                if self._unrolling and target.items:
+                    self.note("an index outside of a list makes its comparison false")
+                    self.require(condition=False)
+                    return self._pick(target.items[0], keys[1:])
                 raise ExpressionError(
                     f"the index {place.value} is outside of {target.base}..{target.base + len(target.items) - 1}",
                     fix="use an index within",
@@ -353,7 +367,7 @@ class Encoder:
         return self._pick(target, [key])
 
     def truth_of_membership(self, item: Node, group: Node, env: Env) -> Any:
-        """item in group, for a range, a list, a set, or a variable's domain."""
+        """Item in group, for a range, a list, a set, or a variable's domain."""
         value = self.value(item, env)
         if isinstance(value, ListTerm):
             raise ExpressionError("a list is tested for membership", fix="test its items, or use table([x, y], rows)")
@@ -412,7 +426,11 @@ class Encoder:
             yield env
             return
         for value in self.domain(binders[0].domain, env):
-            yield from self._bindings(binders[1:], {**env, binders[0].name: value})
+            self._unrolling += 1
+            try:
+                yield from self._bindings(binders[1:], {**env, binders[0].name: value})
+            finally:
+                self._unrolling -= 1
 
     def domain(self, node: Node, env: Env) -> list[Value]:
         """What a bound name runs over."""

@@ -173,7 +173,7 @@ def _list(encoder: "Encoder", node: Apply, env: "Env") -> ListTerm:
 
 
 def interval_membership(encoder: "Encoder", value: Term, interval: Interval, env: "Env") -> Any:
-    """low <= value <= high, for bounds of any kind."""
+    """Low <= value <= high, for bounds of any kind."""
     low, high = (encoder.value(end, env) for end in (interval.low, interval.high))
     held = [encoder.compare.order("<=", low, value), encoder.compare.order("<=", value, high)]
     return (

@@ -322,7 +322,8 @@ def _lexicographic(encoder: "Encoder", node: Apply, env: "Env") -> Term:
 
 def _regular(encoder: "Encoder", node: Apply, env: "Env") -> Term:
     """The list is a word of an automaton: (list, next[state][value], start, accepting), states from 0, -1 = stuck;
-    or MiniZinc's (list, Q, S, next, start, accepting), states and values from 1, 0 = stuck."""
+    or MiniZinc's (list, Q, S, next, start, accepting), states and values from 1, 0 = stuck.
+    """
     from_one = len(node.args) == 6  # noqa: PLR2004
     items = _plain(encoder, node.args[0], env)
     table = [

@@ -199,7 +199,7 @@ def negation(part: Any) -> Any:
 
 
 def implication(condition: Any, part: Any) -> Any:
-    """condition => part, decided where it can be."""
+    """Condition => part, decided where it can be."""
     if condition is False or part is True:
         return True
     if condition is True:
@@ -208,7 +208,7 @@ def implication(condition: Any, part: Any) -> Any:
 
 
 def choose(condition: Any, yes: Term, no: Term) -> Term:
-    """if condition then yes else no, for two terms of one kind."""
+    """If condition then yes else no, for two terms of one kind."""
     if isinstance(condition, bool):
         return yes if condition else no
     if yes.constant and no.constant and yes.value == no.value and yes.kind == no.kind:

@@ -27,7 +27,7 @@ def explain(tracked: Tracked, budget: Budget) -> Conflict | None:
         return None
     core, minimal = _shrink(tracked, tracked.core(), budget)
     smallest = False
-    if minimal and 1 < len(core) and len(everything) <= _SMALLEST_ITEMS_MAX:
+    if minimal and len(core) > 1 and len(everything) <= _SMALLEST_ITEMS_MAX:
         core, smallest = _smallest(tracked, core, budget.share(_SMALLEST_SHARE))
     smallest = smallest or (minimal and len(core) <= 1)
     members = [_member(tracked, at, everything, budget) for at in core]

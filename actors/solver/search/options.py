@@ -14,9 +14,12 @@ Word = Literal["must", "may", "cannot", "unknown"]
 
 
 def judge(engine: Engine, item: Item, part: z3.BoolRef, budget: Budget) -> Verdict:
-    """The verdict on one option; two questions to Z3 at most."""
+    """The verdict on one option; two questions to Z3, and one more for each statement of a list."""
     word = _verdict(engine, part, budget)
-    return Verdict(label=item.name, verdict=word, text=item.note or item.text, holds=asked(item, word))
+    holds = asked(item, word)
+    if holds and item.also:
+        holds = all(engine.check(engine.encoder.constraint(node), budget=budget) == "sat" for node in item.also)
+    return Verdict(label=item.name, verdict=word, text=item.note or item.text, holds=holds)
 
 
 def _verdict(engine: Engine, part: z3.BoolRef, budget: Budget) -> Word:
@@ -34,7 +37,7 @@ def asked(item: Item, word: Word) -> bool | None:
     if item.ask is None or word == "unknown":
         return None
     match item.ask:
-        case "must":
+        case "must" | "accurate":
             return word == "must"
         case "may":
             return word in {"must", "may"}

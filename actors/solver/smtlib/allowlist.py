@@ -13,11 +13,44 @@ from ..dsl.faults import Defect, ProblemError, near
 from .reader import Atom, Expression, Group, head, place, read
 
 COMMANDS: Final = frozenset(
-    """set-logic set-info set-option declare-const declare-fun declare-sort declare-datatype declare-datatypes
-    define-fun define-fun-rec define-funs-rec define-const define-sort assert assert-soft maximize minimize
-    check-sat check-sat-assuming check-sat-using get-model get-value get-unsat-core get-unsat-assumptions
-    get-assertions get-assignment get-info get-option get-objectives get-proof echo push pop reset reset-assertions
-    exit""".split()
+    [
+        "set-logic",
+        "set-info",
+        "set-option",
+        "declare-const",
+        "declare-fun",
+        "declare-sort",
+        "declare-datatype",
+        "declare-datatypes",
+        "define-fun",
+        "define-fun-rec",
+        "define-funs-rec",
+        "define-const",
+        "define-sort",
+        "assert",
+        "assert-soft",
+        "maximize",
+        "minimize",
+        "check-sat",
+        "check-sat-assuming",
+        "check-sat-using",
+        "get-model",
+        "get-value",
+        "get-unsat-core",
+        "get-unsat-assumptions",
+        "get-assertions",
+        "get-assignment",
+        "get-info",
+        "get-option",
+        "get-objectives",
+        "get-proof",
+        "echo",
+        "push",
+        "pop",
+        "reset",
+        "reset-assertions",
+        "exit",
+    ]
 )
 _MEANT: Final[dict[str, str]] = {
     "include": "paste the text of the file",
@@ -72,7 +105,7 @@ def admit(text: str) -> Script:
         line, column = place(text, expression.start)
         problem, fix = _objection(expression)
         if problem:
-            shown = text[expression.start : expression.start + 60].split("\n")[0]
+            shown = text[expression.start : expression.start + 60].split("\n", maxsplit=1)[0]
             defects.append(Defect(where=f"smt2 line {line}", column=column, text=shown, problem=problem, fix=fix))
             continue
         assert isinstance(expression, Group)

@@ -44,7 +44,7 @@ def place(text: str, offset: int) -> tuple[int, int]:
 def fault(text: str, offset: int, problem: str, fix: str = "") -> ProblemError:
     """A fault at an offset, told with line and column."""
     line, column = place(text, offset)
-    shown = text[offset : offset + 60].split("\n")[0]
+    shown = text[offset : offset + 60].split("\n", maxsplit=1)[0]
     return ProblemError([Defect(where=f"smt2 line {line}", column=column, text=shown, problem=problem, fix=fix)])
 
 
