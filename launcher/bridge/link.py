@@ -25,16 +25,25 @@ _READ_BYTES = 1 << 18
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from typing import Protocol
 
-    from .session import Session
     from .tool import Tool
+
+    class Party(Protocol):
+        """Whom the link works for: a session, or an HTTP courier."""
+
+        client: str
+
+        def answered(self, call: Call, envelope: bytes, *, is_error: bool) -> None: ...
+        def progressed(self, call: Call, done: float, total: float | None, message: str) -> None: ...
+        def tools_changed(self) -> None: ...
 
 
 class Link:
-    """One bridge's connection to the daemon, present or wanted."""
+    """One client's connection to the daemon, present or wanted; `kind` as `Hello` has it."""
 
-    def __init__(self, session: Session, tool: Tool) -> None:
-        self._session, self._tool = session, tool
+    def __init__(self, party: Party, tool: Tool, kind: str = "bridge") -> None:
+        self._party, self._tool, self._kind = party, tool, kind
         self._calls: dict[str, Call] = {}
         self._socket: socket.socket | None = None
         self._peer = zmtp.Peer()
@@ -136,8 +145,8 @@ class Link:
         self._alive_at = now
         self._wanted_since = 0.0
         self._error = ""
-        hello = {"t": "hello", "v": PROTOCOL_VERSION, "kind": "bridge", "pid": os.getpid()}
-        self._send({**hello, "client": self._session.client})
+        hello = {"t": "hello", "v": PROTOCOL_VERSION, "kind": self._kind, "pid": os.getpid()}
+        self._send({**hello, "client": self._party.client})
 
     # the wire
 
@@ -202,7 +211,7 @@ class Link:
             self._fail_all(str(message["refused"]))
         elif kind in ("welcome", "notice"):
             if self._tool.advise(message.get("slot"), message.get("instructions")):
-                self._session.tools_changed()
+                self._party.tools_changed()
         elif call := self._calls.get(str(message.get("id"))):
             self._told(kind, call, message)
 
@@ -215,13 +224,13 @@ class Link:
             done, total = message.get("done"), message.get("total")
             if isinstance(done, int | float):
                 total = total if isinstance(total, int | float) else None
-                self._session.progressed(call, done, total, str(message.get("message") or ""))
+                self._party.progressed(call, done, total, str(message.get("message") or ""))
 
     # ends of calls
 
     def _finish(self, call: Call, envelope: bytes, *, is_error: bool = True) -> None:
         del self._calls[call.id]
-        self._session.answered(call, envelope, is_error=is_error)
+        self._party.answered(call, envelope, is_error=is_error)
 
     def _fail_all(self, reason: str) -> None:
         self._wanted_since = 0.0

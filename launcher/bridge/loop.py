@@ -7,7 +7,6 @@ for calls under way), a closed output, a signal, or the parent's end.
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import sys
@@ -60,7 +59,7 @@ class Loop:
         Raises:
             Leave: it is.
         """
-        _read_advice(self._tool)
+        tool.read_advice(self._tool)
         while True:
             self._wait()
             now = time.monotonic()
@@ -195,19 +194,6 @@ def _watch(pid: int) -> int:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
         return -1
-
-
-def _read_advice(shown: tool.Tool) -> None:
-    """Take over what the daemon left for bridges that have not met it yet."""
-    from protocol.endpoints import EndpointError, advisory_file  # noqa: PLC0415 - its only use here
-
-    try:
-        with open(advisory_file(), "rb") as file:
-            advice = json.loads(file.read(65_536))
-    except (OSError, ValueError, RecursionError, EndpointError):
-        return
-    if isinstance(advice, dict):
-        shown.advise(advice.get("slot"), advice.get("instructions"))
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ import json
 import os
 
 import protocol
+from protocol.endpoints import EndpointError, advisory_file
 
 _OFF = frozenset({"", "0", "false", "no", "off"})
 _SLOT_MAX_CHARS = 600
@@ -19,6 +20,17 @@ def load() -> Tool:
         body = json.loads(file.read())
     readonly = os.environ.get("CHRYSALIS_READONLY", "").strip().lower() not in _OFF
     return Tool(body["readonly" if readonly else "full"], body["slot"], body["version"])
+
+
+def read_advice(shown: Tool) -> None:
+    """Take over what the daemon left for bridges that have not met it yet."""
+    try:
+        with open(advisory_file(), "rb") as file:
+            advice = json.loads(file.read(65_536))
+    except (OSError, ValueError, RecursionError, EndpointError):
+        return
+    if isinstance(advice, dict):
+        shown.advise(advice.get("slot"), advice.get("instructions"))
 
 
 class Tool:
