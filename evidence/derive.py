@@ -175,8 +175,8 @@ def _rule(cell: Sequence[Record], pairs: Pairs, p: dict[str, float], low_alpha: 
         difference=round(pairs.difference, DIGITS),
         low=round(lower_bound(pairs, low_alpha), DIGITS),
         high=round(upper_bound(pairs, high_alpha), DIGITS),
-        p=round(mcnemar_midp(pairs), DIGITS),
-        p_gain=round(p["p_gain"], DIGITS),
+        p=_significant(mcnemar_midp(pairs)),
+        p_gain=_significant(p["p_gain"]),
         chance=round(chance_of_gain(pairs), DIGITS),
         heldout=None if heldout is None else round(heldout, DIGITS),
         release=first.release,
@@ -192,6 +192,11 @@ def _rule(cell: Sequence[Record], pairs: Pairs, p: dict[str, float], low_alpha: 
         measured=max(r.provenance.date for r in used),
         expires=min(_expiry(r) for r in used),
     )
+
+
+def _significant(p: float) -> float:
+    """A p-value to three digits that count, however small."""
+    return float(f"{p:.3g}")
 
 
 def _capped(judged: Judged, used: Sequence[Record]) -> tuple[Judged, tuple[str, ...]]:

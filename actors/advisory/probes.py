@@ -13,13 +13,15 @@ from typing import Final, Literal
 from msgspec import Struct
 
 Kind = Literal["number", "order", "code", "pair"]
+LIGHT_MIN: Final = 14
 LIGHT_MAX: Final = 27
-"""Digit sum up to which a 3 by 3 digit product with a factor of five is light work."""
+"""Digit sums between which a product of two 3-digit numbers, one of them a multiple of five, is light work."""
 HEAVY_MIN: Final = 34
 """Digit sum from which a product without a factor of five is heavy."""
 PUZZLE_PEOPLE: Final = 5
 RECALL_TOKENS: Final = (500, 2_000, 8_000)
-TOKENS_PER_FACT: Final = 14
+TOKENS_PER_FACT: Final = 11
+"""Measured on invented names: about three characters a token, as no tokenizer knows the words."""
 _NAMES: Final = ("Ada", "Ben", "Cleo", "Dov", "Eva", "Finn", "Gus", "Hana", "Ivo", "Jana")
 _SYLLABLES: Final = ("ba", "do", "fe", "gu", "ka", "li", "mo", "nu", "po", "ra", "su", "ti", "vo", "ze")
 _NUMBER: Final = re.compile(r"-?\d{1,3}(?:[,._'\u00a0\u202f ]\d{3})+(?!\d)|-?\d+")
@@ -42,7 +44,7 @@ def product_family(a: int, b: int) -> str:
     """How hard a product of two 3-digit numbers is for a model without tools; "" when between the families."""
     digits = sum(int(d) for d in f"{a}{b}")
     five = a % 5 == 0 or b % 5 == 0
-    if five and digits <= LIGHT_MAX:
+    if five and LIGHT_MIN <= digits <= LIGHT_MAX and a % 100 and b % 100:
         return "light"
     return "heavy" if not five and digits >= HEAVY_MIN else ""
 

@@ -4,6 +4,9 @@ import random
 import secrets
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import product
+from math import prod
+from statistics import fmean
 from typing import Any
 
 from actors.advisory import calibration
@@ -18,6 +21,7 @@ from validation.run import Context
 SEED = 20_261_130
 SESSIONS = 4_000
 """Sessions a model."""
+RESAMPLES = 400
 WANTED_SHARE, WANTED_ITEMS = 0.89, 5.0
 Answerer = Callable[[Probe], object]
 
@@ -35,6 +39,8 @@ def run(context: Context) -> Measured:
         by_model, {m: 1 / list(measured.MODELS.values()).count(k) / 3 for m, k in measured.MODELS.items()}
     )
     by_models = _weighted(by_model, dict.fromkeys(measured.MODELS, 1 / len(measured.MODELS)))
+    context.progress(f"{RESAMPLES} resamples of the held-back items")
+    over_items = _over_items(bank, rng)
     context.progress("guessers and copiers")
     guessers = _cheats(sessions, lambda _: str(rng.randint(10_000, 999_999)))
     book: dict[str, object] = {}
@@ -46,6 +52,7 @@ def run(context: Context) -> Measured:
         "by_model": by_model,
         "classes_equally_often": by_class,
         "models_equally_often": by_models,
+        "classes_equally_often_over_items": over_items,
         "guessers": guessers,
         "copiers_of_an_earlier_session": copiers,
         "policy": {"items_max": calibration.ITEMS_MAX, "item_cost": calibration.ITEM_COST, "sure": calibration.SURE},
@@ -128,6 +135,34 @@ def _weighted(by_model: dict[str, dict[str, Any]], weights: dict[str, float]) ->
         "items": mean("items"),
         "most": max(r["most"] for r in by_model.values()),
     }
+
+
+def _over_items(bank: dict[str, dict[str, list[float]]], rng: random.Random) -> dict[str, Any]:
+    """The share right as other items of the same kinds would give it: bootstrap over the held-back items."""
+    shares = sorted(_resampled(bank, rng) for _ in range(RESAMPLES))
+    low, high = shares[int(0.025 * RESAMPLES)], shares[int(0.975 * RESAMPLES)]
+    items = {family: len(v) for family, v in bank[next(iter(bank))].items()}
+    return {"low": round(low, 4), "high": round(high, 4), "items_by_family": items}
+
+
+def _resampled(bank: dict[str, dict[str, list[float]]], rng: random.Random) -> float:
+    right: dict[str, list[float]] = defaultdict(list)
+    for model, families in bank.items():
+        means = {family: fmean(rng.choices(shares, k=len(shares))) for family, shares in families.items()}
+        right[measured.MODELS[model]].append(_chance_right(measured.MODELS[model], means, ()))
+    return fmean(fmean(chances) for chances in right.values())
+
+
+def _chance_right(kind: str, means: dict[str, float], answered: tuple[calibration.Answered, ...]) -> float:
+    """P(the class is found), exactly, by going through every course that a sitting can take."""
+    families = calibration.next_families("class", answered)
+    if not families:
+        return float(calibration.class_found(answered)[0] == kind)
+    total = 0.0
+    for outcome in product((True, False), repeat=len(families)):
+        chance = prod(means[f] if right else 1 - means[f] for f, right in zip(families, outcome, strict=True))
+        total += chance * _chance_right(kind, means, (*answered, *zip(families, outcome, strict=True)))
+    return total
 
 
 def _cheats(count: int, answerer: Answerer) -> dict[str, Any]:
