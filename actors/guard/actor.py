@@ -18,7 +18,6 @@ from .profiles import Profile, ProfileError, choose
 from .server import Message, ModelServer
 from .status import HOW_TO, not_configured, status_of
 
-SEVERITY: Final[Mapping[str, Severity]] = {"fatal": "ERROR", "wedged": "ERROR", "suspect": "WARN", "backoff": "WARN"}
 RUNNING: Final = frozenset({"loading", "ready", "busy", "slow", "suspect", "stuck"})
 
 
@@ -162,12 +161,11 @@ class GuardActor(Actor):
     def _outcome(self, *, partial: bool = False) -> Outcome:
         status = self._current()
         exit_ = status.last_exit
-        usual: Severity = "WARN" if status.warnings else "INFO"
         advice = exit_.next_action if exit_ and status.state in {"fatal", "backoff"} else None
         return Outcome(
             summary=status.text,
             data=status,
-            severity=usual if status.state not in SEVERITY else SEVERITY[status.state],
+            severity=_severity(status),
             next_action=advice,
             partial=partial,
         )
@@ -184,6 +182,12 @@ class GuardActor(Actor):
         available = round(self.server.machine.memory().available / MIB)
         text = f"{profile.name} is stopped; `chrysalis llm start` starts it."
         return Status(state="stopped", text=text, profile=profile.name, model=profile.model, available_mib=available)
+
+
+def _severity(status: Status) -> Severity:
+    if status.state in {"fatal", "wedged"}:
+        return "ERROR"
+    return "WARN" if status.warnings or status.state in {"suspect", "stuck", "backoff"} else "INFO"
 
 
 def _chosen(params: Choice) -> Profile:

@@ -53,8 +53,8 @@ class Attention:
         """Take in a look, with the outcome of a probe if one has ended."""
         if self._outcome is not None:
             seen, self._outcome = msgspec.structs.replace(seen, probe=self._outcome), None
-        if self.last and seen.counter != self.last.counter:
-            self._probe_at = now + self._profile.probe_idle_s
+        if self.last and None not in {seen.counter, self.last.counter} and seen.counter != self.last.counter:
+            self._probe_at = now + self._profile.probe_idle_s  # a real request is proof enough
         self.last = seen
         judgement = self.watch.judge(seen)
         if judgement.verdict not in {"loading", "foreign"}:

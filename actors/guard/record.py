@@ -4,6 +4,7 @@ An orphan is recognised by its mark, or by pid, start time, boot and command lin
 believed.
 """
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterable
@@ -73,7 +74,8 @@ def orphans(proc: Path, mark: str, record: Record | None) -> list[int]:
 
 async def end(proc: Path, pids: Iterable[int], grace_s: float) -> list[int]:
     """End processes: TERM, grace, KILL; returns those that even KILL did not end."""
-    start = {pid: seen.start for pid in pids if (seen := look(proc, pid))}
+    given = list(pids)
+    start = {pid: seen.start for pid in given if (seen := look(proc, pid))}
     for number, wait_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, KILL_WAIT_S)):
         send(start, number)
         send(start, signal.SIGCONT)
@@ -82,7 +84,15 @@ async def end(proc: Path, pids: Iterable[int], grace_s: float) -> list[int]:
         start = _still(proc, start)
         if not start:
             break
+    _reap(given)
     return sorted(start)
+
+
+def _reap(pids: Iterable[int]) -> None:
+    """Wait for those that a subreaper was given meanwhile."""
+    for pid in pids:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
 
 
 async def _wait_gone(proc: Path, start: dict[int, int]) -> dict[int, int]:

@@ -285,7 +285,7 @@ class ModelServer:
             return
         seen = look(self.machine.processes, child.pid) if child else None
         entry = record.Record(
-            boot=record.boot_id(self.machine.proc),
+            boot=record.boot_id(self.machine.processes),
             pid=child.pid if child else 0,
             start=seen.start if seen else 0,
             argv=child.launch.argv if child else [],
@@ -306,7 +306,7 @@ class ModelServer:
             survivors = await record.end(self.machine.processes, left, ORPHAN_GRACE_S)
             if survivors:
                 self.warnings.append(f"processes of an earlier guard survive SIGKILL: {survivors}; reboot to free them")
-        if past and past.wanted and past.boot == record.boot_id(self.machine.proc) and not self.warnings:
+        if past and past.wanted and past.boot == record.boot_id(self.machine.processes) and not self.warnings:
             self.post(lambda life, now: life.start(past.profile, now, override=past.override))
 
     def _learn(self) -> None:

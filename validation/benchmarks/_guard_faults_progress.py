@@ -71,8 +71,9 @@ async def unkillable_load(directory: Path) -> str:
         return f"wedged ({words}); start refused; left when the process was gone"
 
 
-def _ignored(_number: int) -> None:
+def _ignored(number: int) -> None:
     """A signal that does nothing."""
+    del number
 
 
 @fault(8, "llama.cpp 27998", "pipeline compile spins, never listening", seconds=5)

@@ -188,6 +188,10 @@ class Rig:
         """The transitions so far, with their reasons."""
         return [f"{step.state}: {step.why}" for step in self.server.life.trail]
 
+    def pid(self) -> int:
+        """The process that is watched; 0 when there is none."""
+        return self.server.child.pid if self.server.child else 0
+
     def went_through(self, *states: str) -> bool:
         """Whether these states were passed in this order."""
         passed = iter(step.state for step in self.server.life.trail)

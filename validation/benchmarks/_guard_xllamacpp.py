@@ -5,6 +5,7 @@ as `--help` says, so that the guard's detection of flags is put to work too.
 """
 
 import argparse
+import importlib
 import os
 import signal
 import sys
@@ -70,7 +71,7 @@ def params(options: argparse.Namespace, x: types.ModuleType) -> object:
 def main() -> int:
     """Serve until TERM or INT; exit 1 when the model cannot be loaded, as llama-server does."""
     options = parser().parse_args()
-    import xllamacpp  # noqa: PLC0415 - `--help` need not load it
+    xllamacpp = importlib.import_module("xllamacpp")  # of an environment of its own; `--help` need not load it
 
     ended = threading.Event()
     try:

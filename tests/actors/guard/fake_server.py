@@ -1,18 +1,18 @@
 """A little llama-server that misbehaves as the FAKE environment variable says (JSON object); standard library only.
 
-    load_s          503 for so long                     never_bind      burns CPU, never listens
-    say, exit       prints a line, exits with the code  exit_after_s    does that so long after start
-    signal          dies of this signal instead         abort_on        SIGABRT at the n-th completion
-    token_s         seconds a token                     prefill_s       CPU burned before the first token
-    serve           tokens of a request that is under way from the start, by itself
-    stall_after     tokens after which decoding stops   stall           sleep | spin, what it does then
-    slots           ok | silent | absent                metrics         ok | absent
-    health          ok | silent                         no_body_after   completions after which: headers, then nothing
-    ignore_term     TERM does nothing                   term_s          seconds between TERM and exit
-    alias           another name than the one given     allocate_mb     kept at each completion
-    fork_away       the process started leaves a child in another session and ends
-    helper          leaves a child in another session that sleeps and ignores TERM
-    slow_file       tokens take ten times as long while this file exists
+load_s          503 for so long                     never_bind      burns CPU, never listens
+say, exit       prints a line, exits with the code  exit_after_s    does that so long after start
+signal          dies of this signal instead         abort_on        SIGABRT at the n-th completion
+token_s         seconds a token                     prefill_s       CPU burned before the first token
+serve           tokens of a request that is under way from the start, by itself
+stall_after     tokens after which decoding stops   stall           sleep | spin, what it does then
+slots           ok | silent | absent                metrics         ok | absent
+health          ok | silent                         no_body_after   completions after which: headers, then nothing
+ignore_term     TERM does nothing                   term_s          seconds between TERM and exit
+alias           another name than the one given     allocate_mb     kept at each completion
+fork_away       the process started leaves a child in another session and ends
+helper          leaves a child in another session that sleeps and ignores TERM
+slow_file       tokens take ten times as long while this file exists
 """
 
 import json
@@ -143,6 +143,7 @@ def end_later(seconds):
     print(HOW.get("say", ""), flush=True)
     if "signal" in HOW:
         os.kill(os.getpid(), HOW["signal"])
+        time.sleep(5)
     os._exit(HOW.get("exit", 0))
 
 
