@@ -42,13 +42,13 @@ class SolverActor(Actor):
 
     async def solve(self, job: Job, params: Solve) -> Outcome:
         """Solve a problem in a worker of its own."""
-        return await self._serve(job, "reason.solve", params, params.timeout_ms)
+        return await self._have_done(job, "reason.solve", params, params.timeout_ms)
 
     async def check(self, job: Job, params: Check) -> Outcome:
         """Check an assignment in a worker of its own."""
-        return await self._serve(job, "reason.check", params, params.timeout_ms)
+        return await self._have_done(job, "reason.check", params, params.timeout_ms)
 
-    async def _serve(self, job: Job, action: str, params: Solve | Check, wanted_ms: int) -> Outcome:
+    async def _have_done(self, job: Job, action: str, params: Solve | Check, wanted_ms: int) -> Outcome:
         if self._pool is None:
             raise Fault("unavailable", "The solver has not started.", next_action="Retry in a second.")
         try:

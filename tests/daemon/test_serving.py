@@ -199,15 +199,8 @@ def test_a_deadline_that_passes_is_answered_as_timeout_and_the_work_is_dropped(c
 def test_long_work_tells_its_progress_to_who_asked(client):
     """Steps of a batch, at the least."""
     told = []
-    steps = [
-        {
-            "id": str(n),
-            "domain": "memory",
-            "action": "recall",
-            "params": {"query": f"$cache.{n - 1}.mode" if n else "x"},
-        }
-        for n in range(4)
-    ]
+    params = [{"action": f"$cache.{n - 1}.actions.0.action" if n else "recall"} for n in range(4)]
+    steps = [{"id": str(n), "domain": "meta", "action": "schema", "params": own} for n, own in enumerate(params)]
     client.call("meta", "batch", {"steps": steps}, on_progress=told.append)
     assert [step.done for step in told] == [1, 2, 3, 4]
 
