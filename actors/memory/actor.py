@@ -1,8 +1,10 @@
 """The memory actor: its handlers, the lane of the database, and what happens in which order."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -15,13 +17,15 @@ from protocol.action import Outcome
 from protocol.actions import memory as words
 from protocol.errors import Fault, ParamFault
 
-from . import answering, linking, parse, schema
+from . import answering, linking, parse, schema, writes
+from .backup import Backups, read_only
 from .database import Lock
 from .embed.service import EmbedService
+from .gate import Gate
 from .parse import Plan
 from .seeding import Tuning
 from .substrate import Substrate, Text, now_ns
-from .text import QUERY_MAX_CHARS, BadText, clean
+from .text import QUERY_MAX_CHARS, TextError, clean
 from .vectors import Codes, Floats
 from .writing import Writer
 
@@ -40,7 +44,9 @@ class MemoryActor(Actor):
         super().__init__()
         self.path = path or settings.database_path()
         self.embeddings = embeddings or EmbedService(settings.value("CHRYSALIS_EMBEDDER"))
-        self.tuning = Tuning()
+        self.tuning, self.gate = Tuning(), Gate()
+        self.backups = Backups(self.path)
+        self.clock: Callable[[], int] = now_ns
         self._lane = Lane()
         self._lock: Lock | None = None
         self._substrate: Substrate | None = None
@@ -54,6 +60,10 @@ class MemoryActor(Actor):
         return {
             "memory.ingest": self.ingest,
             "memory.recall": self.recall,
+            "memory.update": self.update,
+            "memory.forget": self.forget,
+            "memory.consolidate": self.consolidate,
+            "memory.restore": self.restore,
             "memory.stats": self.stats,
         }
 
@@ -71,7 +81,7 @@ class MemoryActor(Actor):
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._lock = Lock(self.path.with_name(self.path.name + ".lock"))
         try:
-            self._substrate = Substrate(self.path)
+            self._substrate = Substrate(self.path, before_migration=self._before_migration)
         except Fault as fault:
             self._broken = fault
 
@@ -124,7 +134,7 @@ class MemoryActor(Actor):
         """Store triples, text and passages, all in one transaction."""
         plan = await anyio.to_thread.run_sync(_planned, params)
         store = await self._searchable(job)
-        if replayed := await self._replayed(job, "memory.ingest", words.Ingested):
+        if replayed := await self._replayed(job, words.Ingested):
             return _ingested(replayed, (REPLAYED,))
         codes: dict[Text, Codes] = {}
         reply: words.Ingested | None = None
@@ -142,7 +152,7 @@ class MemoryActor(Actor):
     def _write_plan(self, store: Substrate, job: Job, plan: Plan, codes: Mapping[Text, Codes]) -> words.Ingested | None:
         """Store the plan; None when something became new meanwhile and must be embedded first."""
         job.check()
-        now = now_ns()
+        now = self.clock()
         try:
             with store.database.transaction():
                 written = Writer(store.database, store.facts, store.passages, now).write(plan)
@@ -161,8 +171,8 @@ class MemoryActor(Actor):
         store.absorb(written, codes)
         return reply
 
-    async def _replayed(self, job: Job, action: str, kind: type[R]) -> R | None:
-        return await self._lane.run(self._store().database.applied, job.id, action, kind)
+    async def _replayed(self, job: Job, kind: type[R]) -> R | None:
+        return await self._lane.run(writes.replayed, self._store(), job, kind)
 
     async def _link(self, job: Job | None) -> None:
         """Draw the synonym edges of new nodes, batch by batch, while the job may; the rest waits for the next turn."""
@@ -172,7 +182,7 @@ class MemoryActor(Actor):
                 if job is not None and job.remaining_s() < 1.0:
                     self.spawn(self._link, None)
                     return
-                if not await self._lane.run(linking.link_batch, self._substrate, embedder.link_floor):
+                if not await self._lane.run(linking.link_batch, self._substrate, embedder.links):
                     return
                 if job is not None:
                     job.beat()
@@ -181,14 +191,96 @@ class MemoryActor(Actor):
         """Answer a question from the graph; changes nothing."""
         query = _query(params.query)
         store = await self._searchable(job)
-        vector = await self.embeddings.query(job, query)
-        return await self._lane.run(self._recall, store, job, params, query, vector)
+        vectors = await self.embeddings.query(job, query)
+        return await self._lane.run(self._recall, store, job, params, query, vectors)
 
-    def _recall(self, store: Substrate, job: Job, params: words.Recall, query: str, vector: Floats) -> Outcome:
+    def _recall(
+        self, store: Substrate, job: Job, params: words.Recall, query: str, vectors: tuple[Codes, Floats]
+    ) -> Outcome:
         if job.remaining_s() < 0:
             raise Fault("timeout", "The deadline passed before the recall began.", next_action="Retry.")
         job.check()
-        return answering.answer(store, params, query, vector, self.tuning)
+        return answering.answer(store, params, query, vectors, self.tuning, self.gate)
+
+    async def update(self, job: Job, params: words.Update) -> Outcome:
+        """Teach that a phrase means an entity."""
+        text, node = _cleaned("query", params.query), _cleaned("node", params.node)
+        store = await self._searchable(job)
+        if reply := await self._replayed(job, words.Updated):
+            return Outcome(summary=f"Learned that {text!r} means {reply.node}.", data=reply, notes=(REPLAYED,))
+        code, _ = await self.embeddings.query(job, text)
+        reply = await self._lane.run(writes.teach, store, job, node, text, code, params.strength, self.clock())
+        return Outcome(summary=f"Learned that {text!r} means {reply.node}.", data=reply)
+
+    async def forget(self, job: Job, params: words.Forget) -> Outcome:
+        """Forget what a source said; with `purge` (operator only) also take it out of the file."""
+        if params.purge and not job.operator:
+            raise Fault(
+                "invalid_params",
+                "Only the operator may purge.",
+                next_action="Call without purge, or run `chrysalis call memory forget` with it.",
+                faults=(ParamFault("purge", "only for the operator", "false", False),),
+            )
+        source = _cleaned("source", params.source)
+        reply = await self._replayed(job, words.Forgotten)
+        notes = (REPLAYED,) if reply else ()
+        if reply is None:
+            do = partial(writes.forget, purge=params.purge)
+            reply = await self._lane.run(do, self._store(), self.backups, job, source, self.clock())
+            if reply.purged:
+                notes = ("backups made before still hold it; they are in the backups folder beside the database",)
+        text = f"Forgot {source}: {reply.edges_closed} facts closed, {reply.edges_kept} kept by other sources."
+        return Outcome(summary=text, data=reply, notes=notes)
+
+    async def consolidate(self, job: Job, params: words.Consolidate) -> Outcome:
+        """Fade what was taught and is unused, tidy the file."""
+        reply = await self._replayed(job, words.Consolidated)
+        notes = (REPLAYED,) if reply else ()
+        if reply is None:
+            reply = await self._lane.run(writes.consolidate, self._store(), self.backups, job, params, self.clock())
+        text = f"{reply.decayed} learned weights faded, {reply.pruned} went, {reply.orphans} examples dropped."
+        return Outcome(summary=text, data=reply, notes=notes)
+
+    async def restore(self, job: Job, params: words.Restore) -> Outcome:
+        """List the backups, or put one back while clients are connected."""
+        if params.name is None:
+            backups = await self._lane.run(self.backups.listed)
+            return Outcome(summary=f"There are {len(backups)} backups.", data=words.Restored(backups=backups))
+        if self._broken is None and (reply := await self._replayed(job, words.Restored)):
+            return Outcome(summary=f"Restored {reply.restored}.", data=reply, notes=(REPLAYED,))
+        async with self._linking:
+            reply = await self._lane.run(self._restore, job, params.name)
+        await self._attach()
+        return Outcome(
+            summary=f"Restored {reply.restored}; the state before is kept as {reply.before}.",
+            data=reply,
+            next_action=str(self._unattached) if self._unattached else None,
+        )
+
+    def _restore(self, job: Job, name: str) -> words.Restored:
+        backup = self.backups.find(name)
+        before = self._leave()
+        self.backups.put_back(backup)
+        self._broken = None
+        self._substrate = Substrate(self.path, before_migration=self._before_migration)
+        reply = words.Restored(backups=self.backups.listed(), restored=name, before=before)
+        with self._substrate.database.transaction():
+            if self._substrate.database.applied(job.id, job.action, words.Restored) is None:
+                self._substrate.database.remember(job.id, job.action, reply, self.clock())
+        return reply
+
+    def _leave(self) -> str:
+        """Keep the present state, then close it: as a backup, or set aside when it is damaged."""
+        if self._substrate is None:
+            return self.backups.set_aside()
+        kept = self.backups.make(self._substrate.database.connection, "restore").name
+        self._substrate.close()
+        self._substrate = None
+        return kept
+
+    def _before_migration(self, path: Path) -> None:
+        with contextlib.closing(read_only(path)) as connection:
+            self.backups.make(connection, "migration")
 
     async def stats(self, job: Job, params: words.StatsParams) -> Outcome:  # noqa: ARG002 - takes none
         """Counts and state, for status, doctor and meta.stats; served also while the embedder loads."""
@@ -213,7 +305,7 @@ class MemoryActor(Actor):
             fingerprint=store.fingerprint or "",
             sqlite=store.sql_version(),
             pending_links=linking.pending(store),
-            backups=0,
+            backups=len(self.backups.listed()),
             rss_bytes=psutil.Process().memory_info().rss,
         )
 
@@ -221,7 +313,7 @@ class MemoryActor(Actor):
 def _planned(params: words.Ingest) -> Plan:
     try:
         plan = parse.plan(params)
-    except BadText as error:
+    except TextError as error:
         raise _invalid("source", str(error)) from error
     if not (plan.triples or plan.passages or plan.rejected):
         raise _invalid("triples", "there is nothing to store: give triples, text or passages")
@@ -236,10 +328,17 @@ def _planned(params: words.Ingest) -> Plan:
     return plan
 
 
+def _cleaned(path: str, text: str) -> str:
+    try:
+        return clean(text)
+    except TextError as error:
+        raise _invalid(path, str(error)) from error
+
+
 def _query(text: str) -> str:
     try:
         return clean(text, limit=QUERY_MAX_CHARS)
-    except BadText as error:
+    except TextError as error:
         raise _invalid("query", str(error)) from error
 
 

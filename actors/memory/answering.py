@@ -1,7 +1,8 @@
 """From scored ids to the reply of a recall: names, facts with their sources, passages, and one sentence."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from protocol.action import Outcome
@@ -9,19 +10,29 @@ from protocol.actions import memory as words
 from protocol.errors import Fault, ParamFault
 
 from . import dates
-from .recall import Found, Question, Recaller, Scored, describe_facts, describe_nodes
+from .gate import Gate
+from .learning import BOOST_SCALE, Meaning
+from .recall import Question, Recaller, Scored, describe_facts, describe_nodes
 from .seeding import Tuning
 from .substrate import KINDS, Substrate
-from .vectors import Floats
+from .vectors import Codes, Floats
 from .view import NS
 
 TEXT_SHOWN: Final = 4_000
 EMPTY_NEXT: Final = "Store facts first with memory.ingest."
 
 
-def answer(store: Substrate, params: words.Recall, query: str, vector: Floats, tuning: Tuning) -> Outcome:
-    """Recall and say what was found."""
+def answer(
+    store: Substrate, params: words.Recall, query: str, vectors: tuple[Codes, Floats], tuning: Tuning, gate: Gate
+) -> Outcome:
+    """Recall and say what was found.
+
+    Args:
+        vectors: the question's int8 vector, for what was learned, and its search vector.
+    """
     as_of = _as_of(params.as_of)
+    code, vector = vectors
+    meanings = _meanings(store, params, query, code, gate)
     question = Question(
         text=query,
         vectors=dict.fromkeys(KINDS, vector),
@@ -29,16 +40,20 @@ def answer(store: Substrate, params: words.Recall, query: str, vector: Floats, t
         walk=params.mode == "ppr",
         as_of=as_of,
         sources=None if params.sources is None else tuple(params.sources),
+        lifted={one.node: one.strength * params.lambda_ * BOOST_SCALE for one in meanings},
     )
     found = Recaller(store, question, tuning).run()
     facts = _facts(store, found.facts[: params.k if params.max_facts is None else params.max_facts], as_of)
-    nodes = _nodes(store, found.nodes[: params.k], {})
+    lifted = {node for node, _ in found.seeds} & set(question.lifted)
+    nodes = _nodes(store, found.nodes[: params.k], lifted)
     passages = _passages(store, found.passages[: params.k])
     reply = words.Recalled(
         nodes=nodes,
         facts=facts,
         passages=passages,
-        seeds=[node.name for node in _nodes(store, found.seeds[: params.k], {})],
+        learned=bool(lifted),
+        learned_as=_learned_as(store, [one for one in meanings if one.node in lifted]),
+        seeds=[node.name for node in _nodes(store, found.seeds[: params.k], set())],
         residual=round(found.residual, 6),
         mode=params.mode,
     )
@@ -51,12 +66,23 @@ def answer(store: Substrate, params: words.Recall, query: str, vector: Floats, t
     )
 
 
+def _meanings(store: Substrate, params: words.Recall, query: str, code: Codes, gate: Gate) -> list[Meaning]:
+    if store.learning is None or params.lambda_ == 0 or not len(store.learning):
+        return []
+    return store.learning.meanings(query, code, store.facts, gate)
+
+
+def _learned_as(store: Substrate, meanings: Sequence[Meaning]) -> list[words.LearnedAs]:
+    names = describe_nodes(store, [one.node for one in meanings])
+    return [words.LearnedAs(node=names[one.node], taught=one.example, strength=one.strength) for one in meanings]
+
+
 def _as_of(text: str | None) -> int | None:
     if text is None:
         return None
     try:
         return dates.start_of(text)
-    except dates.BadDate as error:
+    except dates.DateError as error:
         raise Fault(
             "invalid_params",
             f"as_of: {error}.",
@@ -65,7 +91,7 @@ def _as_of(text: str | None) -> int | None:
         ) from error
 
 
-def _nodes(store: Substrate, scored: Scored, learned: Mapping[int, float]) -> list[words.Node]:
+def _nodes(store: Substrate, scored: Scored, learned: AbstractSet[int]) -> list[words.Node]:
     names = describe_nodes(store, [node for node, _ in scored])
     return [
         words.Node(name=names[node], score=round(score, 6), learned=node in learned)

@@ -196,15 +196,19 @@ class Database:
             self.connection.close()
 
 
+def number(connection: apsw.Connection, sql: str) -> int:
+    """The one whole number that a statement gives."""
+    rows: list[Any] = connection.execute(sql).fetchall()
+    return int(rows[0][0])
+
+
 def check_identity(connection: apsw.Connection, path: Path) -> None:
     """Refuse files of other programs and of newer versions.
 
     Raises:
         Fault: `unavailable`, with the way out.
     """
-    identity, version = (
-        connection.execute(f"PRAGMA {name}").fetchall()[0][0] for name in ("application_id", "user_version")
-    )
+    identity, version = (number(connection, f"PRAGMA {name}") for name in ("application_id", "user_version"))
     if identity != schema.APPLICATION_ID:
         raise Fault(
             "unavailable",

@@ -10,14 +10,14 @@ _FORM: Final = re.compile(
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-class BadDate(ValueError):
+class DateError(ValueError):
     """Not a date that is understood."""
 
 
 def _parts(text: str) -> tuple[re.Match[str], dt.datetime]:
     match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise BadDate(f"{text!r} is no date like 2019, 2019-05, 2019-05-01 or 2019-05-01T12:00:00Z")
+        raise DateError(f"{text!r} is no date like 2019, 2019-05, 2019-05-01 or 2019-05-01T12:00:00Z")
     year, month, day, hour, minute, second, zone = match.groups()
     try:
         moment = dt.datetime(
@@ -27,7 +27,7 @@ def _parts(text: str) -> tuple[re.Match[str], dt.datetime]:
             sign = -1 if zone[0] == "-" else 1
             moment -= sign * dt.timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
     except (ValueError, OverflowError) as error:
-        raise BadDate(f"{text!r} is no date: {error}") from error
+        raise DateError(f"{text!r} is no date: {error}") from error
     return match, moment
 
 
@@ -35,7 +35,7 @@ def start_of(text: str) -> int:
     """The first second of the period that a date names.
 
     Raises:
-        BadDate: when it is none.
+        DateError: when it is none.
     """
     return int((_parts(text)[1] - _EPOCH).total_seconds())
 
@@ -44,7 +44,7 @@ def end_of(text: str) -> int:
     """The first second after the period: valid_to 2020 means all of 2020.
 
     Raises:
-        BadDate: when it is none.
+        DateError: when it is none.
     """
     match, moment = _parts(text)
     _, month, day, hour, *_ = match.groups()
@@ -58,7 +58,7 @@ def end_of(text: str) -> int:
         else:
             after = moment.replace(year=moment.year + 1)
     except (ValueError, OverflowError) as error:
-        raise BadDate(f"{text!r} is too late a date") from error
+        raise DateError(f"{text!r} is too late a date") from error
     return int((after - _EPOCH).total_seconds())
 
 

@@ -136,7 +136,12 @@ class Graph:
         extra = self._overlay
         source, at = extra.out(vertices)
         more = (source, extra.end[at].astype(np.int64), extra.weight[at], extra.edge[at])
-        return tuple(np.concatenate(pair) for pair in zip(parts, more, strict=True))  # pyright: ignore[reportReturnType] - four arrays each
+        return (
+            np.concatenate((parts[0], more[0])),
+            np.concatenate((parts[1], more[1])),
+            np.concatenate((parts[2], more[2])),
+            np.concatenate((parts[3], more[3])),
+        )
 
     def degrees(self, vertices: Iterable[int]) -> list[float]:
         """Weighted degree of some vertices; 0 for unknown ones."""

@@ -1,6 +1,6 @@
 """Lexical search over facts and passages: BM25 by FTS5; a query is words to it, never syntax."""
 
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
@@ -33,6 +33,10 @@ class Lexical:
         )
         return [(row, score) for row, score in rows if score > 0]
 
+    def size(self) -> int:
+        """How many rows are indexed, within the highest id."""
+        return int(self._database.scalar(f"SELECT coalesce(max(id), 0) FROM {self._kind}_text_docsize"))
+
     def frequencies(self, words: list[str]) -> dict[str, int]:
         """In how many rows each word occurs, in any of its forms; 0 for unknown ones."""
         stems = {word: self._stem(word) for word in words}
@@ -45,7 +49,7 @@ class Lexical:
         return {word: found.get(stem, 0) for word, stem in stems.items()}
 
     def _stem(self, word: str) -> str:
-        tokens = self._tokens(word.encode(), apsw.FTS5_TOKENIZE_QUERY, None)
+        tokens: Any = self._tokens(word.encode(), apsw.FTS5_TOKENIZE_QUERY, None)
         return str(tokens[0][2]) if tokens else word
 
     def _affordable(self, query: str) -> list[str]:

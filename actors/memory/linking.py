@@ -1,6 +1,6 @@
 """Synonym edges: nodes whose names mean nearly the same are tied, a few each, so that a walk crosses between them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from .graph import SYNONYM_LINK, vertex_of_node
 from .substrate import Substrate
 from .text import words
+from .vectors import Block
 
 PER_NODE_MAX: Final = 20
 BATCH: Final = 512
@@ -18,11 +19,11 @@ def pending(substrate: Substrate) -> int:
     return int(substrate.database.scalar("SELECT count(*) FROM node WHERE linked = 0"))
 
 
-def link_batch(substrate: Substrate, floor: float, check: Callable[[], None] = lambda: None) -> int:
+def link_batch(substrate: Substrate, blocks: Sequence[Block], check: Callable[[], None] = lambda: None) -> int:
     """Tie one batch of new nodes to their nearest neighbours; returns how many nodes were looked at.
 
     Args:
-        floor: least cosine, by embedder; names of at most two letters or digits are left alone.
+        blocks: where and how close, by embedder; names of at most two letters or digits are left alone.
     """
     rows = substrate.database.rows("SELECT id, name FROM node WHERE linked = 0 ORDER BY id LIMIT ?", (BATCH,))
     if not rows:
@@ -32,14 +33,15 @@ def link_batch(substrate: Substrate, floor: float, check: Callable[[], None] = l
     ids, vectors = index.vectors(telling)
     check()
     pairs: dict[tuple[int, int], float] = {}
-    source, near, cosine = index.neighbours(vectors, floor)
+    source, near, cosine = index.neighbours(vectors, blocks)
     order = np.lexsort((near, -cosine, source))
     taken = np.zeros(len(ids), np.int64)
     for i in order.tolist():
         a, b = int(ids[source[i]]), int(near[i])
-        if a != b and taken[source[i]] < PER_NODE_MAX:
+        pair = (min(a, b), max(a, b))
+        if a != b and pair not in pairs and taken[source[i]] < PER_NODE_MAX:
             taken[source[i]] += 1
-            pairs[min(a, b), max(a, b)] = float(cosine[i])
+            pairs[pair] = float(cosine[i])
     _store(substrate, [node for node, _ in rows], pairs)
     return len(rows)
 

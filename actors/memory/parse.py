@@ -9,7 +9,7 @@ from msgspec import Struct
 from protocol.actions.memory import Ingest, Rejected
 
 from . import dates
-from .text import PASSAGE_MAX_CHARS, BadText, clean, normal
+from .text import PASSAGE_MAX_CHARS, TextError, clean, normal
 
 REJECTED_SHOWN: Final = 20
 DEFAULT_SOURCE: Final = "unnamed"
@@ -20,7 +20,7 @@ _ALIASES: Final[Mapping[str, str]] = {
 
 
 class Triple(Struct, frozen=True):
-    """A clean triple. `valid_from`/`valid_to`: seconds since 1970, half open. `passage`: index in the plan, -1 = none."""
+    """A clean triple. `valid_from`/`valid_to`: seconds since 1970, half open. `passage`: its place in the plan, or -1."""
 
     subject: str
     relation: str
@@ -58,7 +58,7 @@ class Plan(Struct, frozen=True):
     rejected: list[Rejected]
 
 
-class BadItem(ValueError):
+class ItemError(ValueError):
     """A malformed item; the message says what is wrong."""
 
 
@@ -66,7 +66,7 @@ def plan(params: Ingest) -> Plan:
     """Check and clean everything in an ingest.
 
     Raises:
-        BadText: when the source's own name cannot be used.
+        TextError: when the source's own name cannot be used.
     """
     rejected: list[Rejected] = []
     passages: list[PassageText] = []
@@ -74,7 +74,7 @@ def plan(params: Ingest) -> Plan:
     for index, passage in enumerate(params.passages):
         try:
             passages.append(_passage(passage.text, passage.title, passage.id))
-        except BadText as error:
+        except TextError as error:
             rejected.append(Rejected(f"passages.{index}", f"the text {error}"))
             triples.extend(_triples(passage.triples, f"passages.{index}.triples", -1, rejected))
             continue
@@ -82,7 +82,7 @@ def plan(params: Ingest) -> Plan:
     if params.text is not None:
         try:
             passages.append(_passage(params.text, None, None))
-        except BadText as error:
+        except TextError as error:
             rejected.append(Rejected("text", f"the text {error}"))
     mine = len(passages) - 1 if params.text is not None and passages else -1
     triples.extend(_triples(params.triples, "triples", mine, rejected))
@@ -101,7 +101,7 @@ def _triples(items: list[Any], path: str, passage: int, rejected: list[Rejected]
     for index, item in enumerate(items):
         try:
             yield _triple(item, passage)
-        except (BadItem, BadText, dates.BadDate) as error:
+        except (ItemError, TextError, dates.DateError) as error:
             rejected.append(Rejected(f"{path}.{index}", str(error)))
 
 
@@ -111,26 +111,26 @@ def _triple(item: Any, passage: int) -> Triple:
     for key, name in (("s", "subject"), ("r", "relation"), ("o", "object")):
         try:
             parts.append(clean(fields.get(key)))
-        except BadText as error:
-            raise BadItem(f"the {name} {error if key in fields else 'is missing'}") from error
+        except TextError as error:
+            raise ItemError(f"the {name} {error if key in fields else 'is missing'}") from error
     begin, end = fields.get("valid_from"), fields.get("valid_to")
     valid_from = None if begin is None else dates.start_of(_date(begin))
     valid_to = None if end is None else dates.end_of(_date(end))
     if valid_from is not None and valid_to is not None and valid_from >= valid_to:
-        raise BadItem(f"valid_from {begin} is not before valid_to {end}")
+        raise ItemError(f"valid_from {begin} is not before valid_to {end}")
     return Triple(parts[0], parts[1], parts[2], valid_from, valid_to, _weight(fields.get("weight", 1.0)), passage)
 
 
 def _fields(item: Any) -> Mapping[str, Any]:
     if isinstance(item, list | tuple):
         if len(item) != 3:  # noqa: PLR2004 - a triple has three parts
-            raise BadItem(f"has {len(item)} parts, not subject, relation, object")
+            raise ItemError(f"has {len(item)} parts, not subject, relation, object")
         return dict(zip("sro", item, strict=True))
     if not isinstance(item, Mapping):
-        raise BadItem(f"is {type(item).__name__}, not a list of three or an object with s, r, o")
+        raise ItemError(f"is {type(item).__name__}, not a list of three or an object with s, r, o")
     unknown = [str(key) for key in item if key not in _ALIASES]
     if unknown:
-        raise BadItem(f"has unknown fields {', '.join(unknown[:5])}")
+        raise ItemError(f"has unknown fields {', '.join(unknown[:5])}")
     return {_ALIASES[key]: value for key, value in item.items()}
 
 
@@ -138,15 +138,15 @@ def _date(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:04d}"
     if not isinstance(value, str):
-        raise BadItem(f"a date is {type(value).__name__}, not text")
+        raise ItemError(f"a date is {type(value).__name__}, not text")
     return value
 
 
 def _weight(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadItem("the weight is not a number")
+        raise ItemError("the weight is not a number")
     if not math.isfinite(value) or not 0 < value <= 1e6:  # noqa: PLR2004
-        raise BadItem("the weight is not between 0 and 1000000")
+        raise ItemError("the weight is not between 0 and 1000000")
     return float(value)
 
 

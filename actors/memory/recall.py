@@ -228,7 +228,8 @@ class Recaller:
         mass[walk.vertices] = walk.mass
         source, target, weight, edge = graph.out(around)
         if len(edge) > FACT_EDGES_MAX:
-            source, target, weight, edge = (part[:FACT_EDGES_MAX] for part in (source, target, weight, edge))
+            cut = slice(FACT_EDGES_MAX)
+            source, target, weight, edge = source[cut], target[cut], weight[cut], edge[cut]
         real = edge > PASSAGE_LINK
         start, target, weight, edge = around[source][real], target[real], weight[real], edge[real]
         flow = weight * (mass[start] / graph.degree[start] + mass[target] / graph.degree[target])

@@ -25,11 +25,11 @@ class Tuning(Struct, frozen=True, kw_only=True):
     facts: int = 5
     candidates: int = 60
     lexical_fact: float = 0.3
-    lexical_passage: float = 0.5
+    lexical_passage: float = 0.3
     passages: int = 200
     passage_weight: float = 0.1
     exact: float = 0.5
-    nodes: int = 8
+    nodes: int = 15
     specificity: bool = True
     synonyms: bool = True
     use_passages: bool = True

@@ -15,6 +15,7 @@ from protocol.errors import Fault
 
 from . import schema, view
 from .database import Database
+from .learning import Learning
 from .lexical import Lexical
 from .parse import Plan, names
 from .text import normal
@@ -37,6 +38,7 @@ class Substrate:
         self.passages = Lexical(self.database, "passage")
         self.vectors: dict[str, VectorIndex] = {}
         self.fingerprint: str | None = self.database.meta("fingerprint")
+        self.learning: Learning | None = None
         self.generation = 0
         self._present: View | None = None
         self._special: OrderedDict[tuple[Any, ...], View] = OrderedDict()
@@ -62,6 +64,7 @@ class Substrate:
             )
         if not self.vectors:
             self.vectors = {kind: self._load(kind, dimension) for kind in KINDS}
+            self.learning = Learning(self.database, dimension)
 
     def _load(self, kind: str, dimension: int) -> VectorIndex:
         index = VectorIndex(dimension)

@@ -4,11 +4,12 @@ The rows come from the sqlite-vec tables and are only a cache of them. Exact sea
 past `EXACT_MAX_ROWS` the sign bits of all rows are compared first (Hamming) and the best are scored exactly.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -16,6 +17,7 @@ Codes = npt.NDArray[np.int8]
 
 EXACT_MAX_ROWS: Final = 32_768
 RESCORED_MIN: Final = 800
+COMPACT_MIN: Final = 1_000
 
 
 def quantise(vectors: Floats) -> Codes:
@@ -31,6 +33,14 @@ def quantise(vectors: Floats) -> Codes:
 def usable(vectors: Floats) -> npt.NDArray[np.bool_]:
     """Which rows may be stored: finite and not zero."""
     return np.isfinite(vectors).all(axis=1) & (np.abs(vectors).max(axis=1, initial=0) > 0)
+
+
+class Block(Struct, frozen=True):
+    """Components `start` to `end` of a vector, in which a cosine of `floor` means a synonym."""
+
+    start: int
+    end: int
+    floor: float
 
 
 class VectorIndex:
@@ -100,7 +110,7 @@ class VectorIndex:
         if len(self._exact):
             self._exact[rows[rows < len(self._exact)]] = 0
         self._dead += len(rows)
-        if self._dead > 1_000 and self._dead > self._rows // 4:
+        if self._dead > COMPACT_MIN and self._dead > self._rows // 4:
             self._compact()
 
     def _compact(self) -> None:
@@ -155,20 +165,28 @@ class VectorIndex:
         rows = rows[self._ids[rows] >= 0]
         return _best(self._ids[rows], (self._codes[rows] @ query) * self._scale[rows], k)
 
-    def neighbours(self, vectors: Floats, floor: float) -> tuple[Ints, Ints, Floats]:
-        """Pairs of (row of `vectors`, id) with a cosine of at least `floor`: (i, ids, cosines)."""
-        rows, ids, cosines = [], [], []
+    def neighbours(self, vectors: Floats, blocks: Sequence[Block]) -> tuple[Ints, Ints, Floats]:
+        """Pairs of (row of `vectors`, id) that are close in any block of their components: (i, ids, cosines)."""
+        found: list[tuple[Ints, Ints, Floats]] = []
+        wanted = [_slice(vectors, block) for block in blocks]
         for start in range(0, self._rows, 8_192):
             end = min(start + 8_192, self._rows)
-            block = self._codes[start:end].astype(np.float32) * self._scale[start:end, None]
-            close = vectors @ block.T
-            i, j = np.nonzero(close >= floor)
-            rows.append(i)
-            ids.append(self._ids[start:end][j])
-            cosines.append(close[i, j])
-        if not rows:
+            rows = self._codes[start:end].astype(np.float32)
+            for block, mine in zip(blocks, wanted, strict=True):
+                close = mine @ _slice(rows, block).T
+                i, j = np.nonzero(close >= block.floor)
+                found.append((i, self._ids[start:end][j], close[i, j]))
+        if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32)
-        return np.concatenate(rows), np.concatenate(ids), np.concatenate(cosines)
+        i, ids, cosines = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        alive = ids >= 0
+        return i[alive], ids[alive], cosines[alive]
+
+
+def _slice(rows: Floats, block: Block) -> Floats:
+    part = rows[:, block.start : block.end]
+    length = np.linalg.norm(part, axis=1, keepdims=True)
+    return (part / np.where(length > 0, length, 1.0)).astype(np.float32)
 
 
 def _grown(array: Any, room: int, fill: int = 0) -> Any:

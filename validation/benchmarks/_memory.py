@@ -4,21 +4,21 @@ import hashlib
 import itertools
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.from_thread
 import numpy as np
+from msgspec import Raw
 
 from actors.base import Job
 from actors.memory.actor import MemoryActor
 from actors.memory.embed import choose
 from actors.memory.embed.base import Embedder, Floats, Kind
 from actors.memory.embed.service import EmbedService
-from msgspec import Raw
 from protocol.action import Outcome
 from protocol.actions import memory as words
 from protocol.messages import ActorMessage, Work
@@ -33,7 +33,7 @@ class Remembering:
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
         self.name, self.fingerprint = inner.name, inner.fingerprint
-        self.dimension, self.link_floor, self.batch = inner.dimension, inner.link_floor, inner.batch
+        self.dimension, self.links, self.batch = inner.dimension, inner.links, inner.batch
         digest = hashlib.sha256(inner.fingerprint.encode()).hexdigest()[:16]
         self._path = Path(tempfile.gettempdir()) / f"chrysalis-bench-{os.getuid()}" / f"{digest}.npz"
         self._known: dict[str, int] = {}
@@ -45,9 +45,7 @@ class Remembering:
                 self._known = {text: row for row, text in enumerate(held["texts"].tolist())}
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
-        """As the inner one; questions are always embedded anew."""
-        if kind == "query":
-            return self._inner.embed(texts, kind)
+        """As the inner one; what was embedded before is read."""
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
             for text, row in zip(new, self._inner.embed(new, kind), strict=True):
@@ -55,6 +53,10 @@ class Remembering:
                 self._rows.append(row)
             self._new = True
         return np.stack([self._rows[self._known[text]] for text in texts])
+
+    def as_query(self, vector: Floats, text: str) -> Floats:
+        """As the inner one."""
+        return self._inner.as_query(vector, text)
 
     def save(self) -> None:
         """Write what is new."""
@@ -73,6 +75,17 @@ class BenchActor(MemoryActor):
         """Say nothing."""
         del message
 
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Started, and stopped at the end."""
+        async with anyio.create_task_group() as self._tasks:
+            await self.start()
+            try:
+                yield
+            finally:
+                await self.stop()
+                self._tasks.cancel_scope.cancel()
+
 
 class Memory:
     """Blocking calls to an actor in a thread of its own."""
@@ -82,16 +95,20 @@ class Memory:
         self.actor = actor
         self._ids = itertools.count(1)
 
-    def call(self, action: str, *, operator: bool = False, id: str | None = None, **params: Any) -> Outcome:
+    def call(self, action: str, *, operator: bool = False, request_id: str | None = None, **params: Any) -> Outcome:
         """One action with its params; faults are raised."""
-        request = id or f"bench-{next(self._ids)}"
+        request = request_id or f"bench-{next(self._ids)}"
         work = Work(id=request, action=action, params=Raw(b"\x80"), deadline_ms=DEADLINE_MS, operator=operator)
         handler = self.actor.handlers()[action]
-        return self._portal.call(lambda: handler(Job(work, self.actor), PARAMS[action](**params)))
+
+        async def serve() -> Outcome:
+            return await handler(Job(work, self.actor), PARAMS[action](**params))
+
+        return self._portal.call(serve)
 
 
 @contextmanager
-def open_memory(path: Path | None = None, *, choice: str = "", remember: bool = True) -> Iterator[Memory]:
+def open_memory(path: Path | None = None, *, choice: str = "", remember: bool = True) -> Generator[Memory]:
     """A running memory actor on `path`, or on a file of its own that is gone afterwards."""
     keeper: list[Remembering] = []
 
@@ -104,23 +121,7 @@ def open_memory(path: Path | None = None, *, choice: str = "", remember: bool = 
 
     with tempfile.TemporaryDirectory(prefix="chrysalis-bench-") as folder:
         actor = BenchActor(path or Path(folder) / "memory.db", embeddings=EmbedService(choice, loader=load))
-        with anyio.from_thread.start_blocking_portal() as portal, portal.wrap_async_context_manager(_running(actor)):
+        with anyio.from_thread.start_blocking_portal() as portal, portal.wrap_async_context_manager(actor.running()):
             yield Memory(portal, actor)
         for one in keeper:
             one.save()
-
-
-def _running(actor: BenchActor) -> AbstractContextManager[None]:
-    from contextlib import asynccontextmanager
-
-    @asynccontextmanager
-    async def run() -> Any:
-        async with anyio.create_task_group() as actor._tasks:
-            await actor.start()
-            try:
-                yield
-            finally:
-                await actor.stop()
-                actor._tasks.cancel_scope.cancel()
-
-    return run()  # pyright: ignore[reportReturnType] - the portal takes an async one

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from actors.memory.seeding import Tuning
+from protocol.actions.memory import Passage
 from validation.result import Goal, Measured
 
 from ._memory import Memory, open_memory
@@ -43,10 +44,8 @@ def run(context: Any) -> Measured:
 def ingest(context: Any, memory: Memory, chosen: RetrievalSet) -> dict[str, Any]:
     """Store a set whole in one call, as a caller would."""
     context.progress(f"{chosen.name}: storing {len(chosen.passages)} passages")
-    passages = [{"title": p.title, "text": p.text, "triples": p.triples} for p in chosen.passages]
-    from protocol.actions.memory import Passage
-
-    outcome = memory.call("memory.ingest", passages=[Passage(**p) for p in passages], source=chosen.name)
+    passages = [Passage(title=p.title, text=p.text, triples=p.triples) for p in chosen.passages]
+    outcome = memory.call("memory.ingest", passages=passages, source=chosen.name)
     return msgspec.to_builtins(outcome.data) | {"rejected": len(outcome.data.rejected)}
 
 
@@ -87,21 +86,21 @@ def _recall(memory: Memory, *, mode: str) -> Ranker:
     return rank
 
 
-def _dense(memory: Memory, texts: Sequence[str]) -> Ranker:
+def _dense(memory: Memory, texts: list[str]) -> Ranker:
     embedder = memory.actor.embeddings.embedder
     assert embedder is not None
     matrix = np.vstack([embedder.embed([text], "passage") for text in texts])
 
     def rank(item: Item) -> Sequence[str]:
-        scores = matrix @ embedder.embed([item.question], "query")[0]
-        return [texts[i] for i in np.argsort(-scores, kind="stable")[:10]]
+        scores = matrix @ embedder.as_query(embedder.embed([item.question], "node")[0], item.question)
+        return [texts[i] for i in np.argsort(-scores, kind="stable")[:10].tolist()]
 
     return rank
 
 
 def _scores(context: Any, name: str, ranker: Ranker, items: Sequence[Item]) -> dict[int, list[float]]:
     context.progress(f"asking {len(items)} questions: {name}")
-    ranked = [ranker(item) for item in items]
+    ranked: list[Sequence[str]] = [ranker(item) for item in items]
     return {k: [recall_at(one, item.gold, k) for one, item in zip(ranked, items, strict=True)] for k in KS}
 
 

@@ -6,8 +6,10 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ..vectors import Block
+
 Floats = npt.NDArray[np.float32]
-Kind = Literal["node", "fact", "passage", "query"]
+Kind = Literal["node", "fact", "passage"]
 
 
 class EmbedderError(Exception):
@@ -21,18 +23,22 @@ class Embedder(Protocol):
         name: as it is chosen in the settings.
         fingerprint: changes with anything that changes a vector: weights, tokenizer, pooling, dimension.
         dimension: length of every vector.
-        link_floor: the cosine from which two names count as synonyms with this model.
+        links: where in the vector, and from which cosine, two names count as synonyms.
         batch: how many texts are handed over at once; progress and cancellation happen in between.
     """
 
     name: str
     fingerprint: str
     dimension: int
-    link_floor: float
+    links: tuple[Block, ...]
     batch: int
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Vectors (n, dimension), each of length 1, or all zero where a text has nothing to embed."""
+        ...
+
+    def as_query(self, vector: Floats, text: str) -> Floats:
+        """What a question's vector (dimension,) becomes before it is compared with stored ones; mostly itself."""
         ...
 
 

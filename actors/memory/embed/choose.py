@@ -1,4 +1,4 @@
-"""Which embedder is in force: `CHRYSALIS_EMBEDDER`, one of pair (default), minilm, use, hash:N, static:PATH, openai:URL."""
+"""Which embedder is in force: pair (the default), minilm, use, hash:N, static:PATH or openai:URL."""
 
 from .base import Embedder, EmbedderError
 from .hashing import Hashing

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from ..text import normal, words
+from ..vectors import Block
 from .base import Floats, Kind, unit
 
 SIZES: Final = (3, 4, 5)
@@ -17,13 +18,13 @@ class Hashing:
     """`hash:DIMENSION`; deterministic on every platform (CRC-32)."""
 
     name = "hash"
-    link_floor = 0.85
     batch = 512
 
     def __init__(self, dimension: int = 1024) -> None:
         self.dimension = dimension
         self.name = f"hash:{dimension}"
         self.fingerprint = f"hash-{dimension}-1"
+        self.links = (Block(0, dimension, 0.85),)
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:  # noqa: ARG002 - one space for all kinds
         """Vectors (n, dimension); a text without a word gives zero."""
@@ -31,6 +32,10 @@ class Hashing:
         for row, text in zip(result, texts, strict=True):
             self._fill(row, text)
         return unit(result)
+
+    def as_query(self, vector: Floats, text: str) -> Floats:  # noqa: ARG002 - nothing depends on the text
+        """The vector itself."""
+        return vector
 
     def _fill(self, row: Floats, text: str) -> None:
         for word in words(normal(text)):

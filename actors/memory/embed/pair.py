@@ -10,20 +10,21 @@ from typing import Final
 import numpy as np
 
 from ..text import STOP_WORDS, words
+from ..vectors import Block
 from .base import Floats, Kind
 from .minilm import MiniLM
 from .multilingual import Multilingual
 
 SHARE_ENGLISH: Final = 0.0
 SHARE_OTHER: Final = 0.85
-ENGLISH_LINK: Final = 0.0
+HALF: Final = np.float32(0.5**0.5)
 
 
 class Pair:
     """896 dimensions: 384 of MiniLM, then 512 of the multilingual model, each half of length 1/sqrt(2)."""
 
     name = "pair"
-    link_floor = 0.8
+    links = (Block(0, 384, 0.8), Block(384, 896, 0.9))
     batch = 128
 
     def __init__(self) -> None:
@@ -32,13 +33,16 @@ class Pair:
         self.dimension = self._english.dimension + self._other.dimension
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
-        """Vectors (n, 896), such that a stored row times a query row is the shared cosine."""
-        english, other = self._english.embed(texts, kind), self._other.embed(texts, kind)
-        share = np.full((len(texts), 1), 0.5, np.float32)
-        if kind == "query":
-            share = np.array([[foreign_share(text)] for text in texts], np.float32)
-        scale = np.float32(2**0.5)
-        return np.hstack((english * (1 - share), other * share)).astype(np.float32) * scale
+        """Vectors (n, 896), each half of length 1/sqrt(2), so that the whole has length 1."""
+        halves = (self._english.embed(texts, kind), self._other.embed(texts, kind))
+        return (np.hstack(halves) * HALF).astype(np.float32)
+
+    def as_query(self, vector: Floats, text: str) -> Floats:
+        """Both halves weighed, so that the product with a stored vector is the shared cosine."""
+        share = foreign_share(text)
+        weights = np.full(self.dimension, 2 * share, np.float32)
+        weights[: self._english.dimension] = 2 * (1 - share)
+        return vector * weights
 
 
 def foreign_share(text: str) -> float:

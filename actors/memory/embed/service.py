@@ -60,10 +60,11 @@ class EmbedService:
             )
         return self.embedder
 
-    async def query(self, job: Job, text: str) -> Floats:
-        """The question's vector (dimension,)."""
+    async def query(self, job: Job, text: str) -> tuple[Codes, Floats]:
+        """The question's own int8 vector, for what was learned, and the float one that searches (dimension,)."""
         embedder = await self.ready(job)
-        return (await self._lane.run(self._told, embedder, [text], "query"))[0]
+        vectors = await self._lane.run(self._told, embedder, [text], "node")
+        return _codes(vectors)[0], embedder.as_query(vectors[0], text)
 
     def _told(self, embedder: Embedder, texts: Sequence[str], kind: str) -> Floats:
         try:

@@ -1,0 +1,172 @@
+"""What was taught: associations from cells to nodes, kept in the file and mirrored in memory.
+
+After Shen, Dasgupta and Navlakha (Neural Computation 35:1797, 2023): only the weights from active cells to the
+taught node change, all others stay frozen; weights are clipped to [0, 1]. The score of a node is the weight of the
+question's own cells over their number, so that it is at most 1 whatever was taught before.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+
+from .database import Database
+from .flyhash import Cells, FlyHash
+from .gate import Candidate, Gate, opens, telling
+from .lexical import Lexical
+from .text import normal
+from .vectors import Codes
+
+EXAMPLES_MAX: Final = 3
+BOOST_SCALE: Final = 2.0
+CANDIDATES: Final = 12
+CHANGED_MIN: Final = 1e-9
+
+
+class Taught(Struct, frozen=True):
+    """One example: the node, the phrase and its code."""
+
+    id: int
+    node: int
+    text: str
+    code: Cells
+
+
+class Meaning(Struct, frozen=True):
+    """A node that a question was taught to mean, by which example, how strongly (0 to 1)."""
+
+    node: int
+    example: str
+    strength: float
+
+
+class Learning:
+    """The mirror in memory; `update` writes, `meanings` reads and never writes."""
+
+    def __init__(self, database: Database, dimension: int) -> None:
+        self._database = database
+        self.fly = FlyHash(dimension)
+        self._frozen()
+        self.reload()
+
+    def _frozen(self) -> None:
+        """Bind the projection to the file; another one makes what was taught before meaningless and is refused."""
+        held = self._database.meta("projection")
+        if held is None:
+            self._database.set_meta("projection", self.fly.fingerprint)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the file was taught with this very projection."""
+        return self._database.meta("projection") == self.fly.fingerprint
+
+    def reload(self) -> None:
+        """Read everything taught from the file."""
+        self._examples = [
+            Taught(id, node, text, np.frombuffer(code, np.int32))
+            for id, node, text, code in self._database.rows("SELECT id, node, text, code FROM example ORDER BY id")
+        ]
+        rows = np.array(
+            self._database.rows("SELECT cell, node, weight FROM association ORDER BY cell, node"), np.float64
+        ).reshape(-1, 3)
+        self._cells, nodes = rows[:, 0].astype(np.int32), rows[:, 1].astype(np.int64)
+        self._weights = rows[:, 2].astype(np.float32)
+        self._nodes, self._columns = np.unique(nodes, return_inverse=True)
+        self._by_word: dict[str, list[int]] = {}
+        for place, example in enumerate(self._examples):
+            for word in set(telling(example.text)):
+                self._by_word.setdefault(word, []).append(place)
+
+    def __len__(self) -> int:
+        return len(self._examples)
+
+    def examples_of(self, node: int) -> list[str]:
+        """The phrases taught for a node."""
+        return [example.text for example in self._examples if example.node == node]
+
+    def update(self, node: int, text: str, vector: Codes, strength: float, now_ns: int) -> tuple[int, int]:
+        """Teach that a phrase means a node; inside the caller's transaction; call `reload` once it is committed.
+
+        Returns:
+            How many weights changed, and how many cells are active.
+        """
+        code = self.fly.code(vector)
+        self._make_room(node, text)
+        self._database.connection.execute(
+            "INSERT INTO example (node, text, norm, code, vector, strength, used_ns) VALUES (?,?,?,?,?,?,?) "
+            "ON CONFLICT (node, norm) DO UPDATE "
+            "SET strength = max(strength, excluded.strength), used_ns = excluded.used_ns",
+            (node, text, normal(text), code.tobytes(), vector.tobytes(), strength, now_ns),
+        )
+        held = dict(self._database.rows("SELECT cell, weight FROM association WHERE node = ?", (node,)))
+        after = {cell: min(1.0, held.get(cell, 0.0) + strength) for cell in code.tolist()}
+        changed = [(node, cell, weight) for cell, weight in after.items() if weight != held.get(cell)]
+        self._database.connection.executemany(
+            "INSERT INTO association VALUES (?, ?, ?) ON CONFLICT (node, cell) DO UPDATE SET weight = excluded.weight",
+            changed,
+        )
+        return len(changed), len(code)
+
+    def _make_room(self, node: int, text: str) -> None:
+        """Keep at most EXAMPLES_MAX phrases a node: the oldest goes, with the weights that only it supports."""
+        mine = [example for example in self._examples if example.node == node]
+        if any(normal(example.text) == normal(text) for example in mine) or len(mine) < EXAMPLES_MAX:
+            return
+        oldest, rest = mine[0], mine[1:]
+        kept = np.unique(np.concatenate([example.code for example in rest]))
+        lost = np.setdiff1d(oldest.code, kept).tolist()
+        run = self._database.connection
+        run.execute("DELETE FROM example WHERE id = ?", (oldest.id,))
+        run.executemany("DELETE FROM association WHERE node = ? AND cell = ?", [(node, cell) for cell in lost])
+
+    def overlaps(self, code: Cells) -> dict[int, float]:
+        """Score of every node that shares a cell with a code: the weight of those cells over their number."""
+        low = np.searchsorted(self._cells, code, "left")
+        count = np.searchsorted(self._cells, code, "right") - low
+        if not count.sum():
+            return {}
+        at = np.repeat(low - np.concatenate(([0], np.cumsum(count)[:-1])), count) + np.arange(int(count.sum()))
+        total = np.bincount(self._columns[at], self._weights[at], minlength=len(self._nodes)) / len(code)
+        hit = np.flatnonzero(total)
+        return dict(zip(self._nodes[hit].tolist(), total[hit].tolist(), strict=True))
+
+    def meanings(self, question: str, vector: Codes, lexical: Lexical, gate: Gate) -> list[Meaning]:
+        """What the question was taught to mean, strongest first; [] when nothing passes the gate."""
+        if not self._examples:
+            return []
+        overlaps = self.overlaps(self.fly.code(vector)) if vector.any() else {}
+        candidates = self._candidates(question, overlaps)
+        frequency = _frequency(lexical, [word for one in candidates for word in telling(one.example)])
+        best: dict[int, Meaning] = {}
+        for candidate in candidates:
+            strength = opens(candidate, question, frequency, len(self._examples), gate)
+            if strength > CHANGED_MIN and strength > (best[candidate.node].strength if candidate.node in best else 0):
+                best[candidate.node] = Meaning(candidate.node, candidate.example, round(min(strength, 1.0), 4))
+        return sorted(best.values(), key=lambda one: (-one.strength, one.node))
+
+    def _candidates(self, question: str, overlaps: Mapping[int, float]) -> list[Candidate]:
+        """Examples that share a telling word with the question, and those of the nodes that overlap most."""
+        ranked = sorted(overlaps.items(), key=lambda item: -item[1])[:CANDIDATES]
+        near = {node for node, _ in ranked}
+        places = {place for word in telling(question) for place in self._by_word.get(word, ())}
+        places.update(place for place, example in enumerate(self._examples) if example.node in near)
+        own = {place: self._strength(self._examples[place]) for place in places}
+        first, second = (ranked[i][1] if len(ranked) > i else 0.0 for i in range(2))
+        found: list[Candidate] = []
+        for place in sorted(places):
+            example, overlap = self._examples[place], overlaps.get(self._examples[place].node, 0.0)
+            lead = overlap - (second if overlap >= first else first)
+            found.append(
+                Candidate(node=example.node, example=example.text, strength=own[place], overlap=overlap, lead=lead)
+            )
+        return found
+
+    def _strength(self, example: Taught) -> float:
+        return self.overlaps(example.code).get(example.node, 0.0)
+
+
+def _frequency(lexical: Lexical, listed: list[str]) -> dict[str, float]:
+    distinct = list(dict.fromkeys(listed))
+    total = max(1, lexical.size())
+    return {word: count / total for word, count in lexical.frequencies(distinct).items()} if distinct else {}
