@@ -3,6 +3,7 @@
 A reminder of an output format suppresses tool calls in small models (docs/decisions/032), so no template has one.
 """
 
+import re
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -15,9 +16,10 @@ from .rules import Rule
 
 HINT_MAX_TOKENS = 120
 SLOT_MAX_TOKENS = 40
+_PIECES = re.compile(r"[^\W\d_]+|\s(?=\d)|\d|[^\w\s]|_")
 COMPLIANCE_MIN = 0.2
 """A hint that is surely followed less often than this is not worth its tokens in a prompt."""
-HANDSHAKE_SLOT = "Call meta.handshake with your model name once to get advice measured on models like you."
+HANDSHAKE = "Call meta.handshake with your model name once to get advice measured on models like you."
 
 
 class Basis(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -42,8 +44,11 @@ class Basis(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def tokens(text: str) -> int:
-    """An upper estimate of the tokens of an English sentence (3.6 characters each, rounded up)."""
-    return -(-len(text) * 10 // 36)
+    """The tokens of a sentence of ours: each word, digit and sign one, and one more before a number.
+
+    Checked against Qwen's tokenizer, which splits numbers the most: never below it on our templates.
+    """
+    return len(_PIECES.findall(text))
 
 
 def when(cell: Cell) -> str:
@@ -136,15 +141,16 @@ def prompt_hint(advices: Iterable[Advice], limit: int = HINT_MAX_TOKENS) -> tupl
 
 
 def slot(profile: Profile, advices: Iterable[Advice]) -> str:
-    """The one sentence for the tool description, from daemon-wide state; true for whoever reads it."""
-    if profile.source == "default":
-        return HANDSHAKE_SLOT
-    return prompt_hint(advices, SLOT_MAX_TOKENS)[0]
+    """The one sentence for the tool description, from daemon-wide state; "" keeps the general one.
+
+    Without a forced profile the daemon serves any model, so nothing measured is true for all who read it.
+    """
+    return "" if profile.source == "default" else prompt_hint(advices, SLOT_MAX_TOKENS)[0]
 
 
 def instructions(profile: Profile, advices: Iterable[Advice]) -> str:
     """The text for the server's `instructions`."""
     if profile.source == "default":
-        return HANDSHAKE_SLOT
+        return HANDSHAKE
     text, _ = prompt_hint(advices)
     return f"Advice measured for {profile.text}: {text}" if text else ""

@@ -118,7 +118,7 @@ async def test_one_clients_handshake_changes_neither_the_slot_nor_another_sessio
         before = (await actor.slot(make_job("meta.slot", session_id=""), NoParams())).data
         await shake(actor, session="a", model="qwen3-4b")
         assert (await actor.slot(make_job("meta.slot", session_id=""), NoParams())).data == before
-        assert "meta.handshake" in before.slot
+        assert (before.slot, "meta.handshake" in before.instructions) == ("", True)
         assert (await ask(actor, session="b", n_vars=2)).source == "default"
 
 
@@ -130,9 +130,10 @@ async def test_a_forced_profile_fills_slot_and_instructions_with_its_advice(open
         assert "qwen3-4b" in texts.instructions
 
 
-async def test_without_any_advice_in_the_evidence_the_slot_is_empty(opened):
+async def test_without_any_advice_in_the_evidence_the_daemon_says_nothing(opened):
     async with opened(derive([])) as actor:
-        assert (await actor.slot(make_job("meta.slot", session_id=""), NoParams())).data.slot == ""
+        texts = (await actor.slot(make_job("meta.slot", session_id=""), NoParams())).data
+        assert (texts.slot, texts.instructions) == ("", "")
 
 
 async def test_a_real_call_is_advised_on_its_own_params(opened):
