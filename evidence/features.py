@@ -16,7 +16,8 @@ CHARS_PER_TOKEN = 4
 CONTEXT_SHARE = 0.75
 """Facts beyond this share of the context leave no room for the question, the rules and the answer."""
 TEXT_MAX = 65_536
-"""Characters of one text that are looked at: enough for a band, and bounded in time."""
+"""Characters of a whole problem as text that are looked at: enough for a band, and bounded in time."""
+CONSTRAINT_MAX = 4_096
 
 ITEMS_MAX = 200
 CONSTRAINTS_MAX = 1_000
@@ -152,7 +153,7 @@ def _elements(declared: Any) -> int:
 def _atoms(constraint: Any, depth: int = 0) -> int:
     """Comparisons and global constraints in one constraint, infix or prefix; a bare proposition is one."""
     if isinstance(constraint, str):
-        text = constraint[:TEXT_MAX]
+        text = constraint[:CONSTRAINT_MAX]
         found = sum(1 for r in _RELATION.findall(text) if r not in _NOT_ATOMS) + len(_GLOBAL.findall(text))
         return found or bool(text.strip())
     if isinstance(constraint, Mapping):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import apsw
 import msgspec
 
 from actors.base import Actor, Handler, Job, Lane
@@ -127,7 +128,10 @@ class AdvisoryActor(Actor):
     async def _flush_forever(self) -> None:
         while True:
             await anyio.sleep(FLUSH_INTERVAL_S)
-            await self._lane.run(self._flush)
+            try:
+                await self._lane.run(self._flush)
+            except apsw.Error as error:  # a full disk must not take advice away; the counts are lost
+                log.warning("the outcome log was not written: %s", error)
 
     def _flush(self) -> None:
         if lines := self._log.take():
@@ -157,17 +161,17 @@ class AdvisoryActor(Actor):
 
     async def handshake(self, job: Job, params: Handshake) -> Outcome:
         """Take down what the client says of its model, and answer with what was measured on such models."""
-        return await self._once(job, lambda state: self._handshake(job.session_id, state, params))
+        return await self._once(job, lambda state: self._handshake(job.session_id, job.client, state, params))
 
     def _handshake(
-        self, session_id: str, state: SessionState, params: Handshake
+        self, session_id: str, client: str, state: SessionState, params: Handshake
     ) -> tuple[Outcome, SessionState, bytes | None]:
         declared = declared_model(params) or state.declared
         state = msgspec.structs.replace(
             state,
             declared=declared,
             context=params.context or state.context,
-            client=params.client or state.client,
+            client=params.client or client or state.client,
         )
         profile = self._profile(state)
         text, bases = self._advisor.prompt_hint(profile, _today())
@@ -222,8 +226,7 @@ class AdvisoryActor(Actor):
         profile = self._profile(self._state(job.session_id))
         if not params.action:
             return self._everything(profile)
-        action = params.action if "." in params.action else f"{params.domain}.{params.action}"
-        _must_exist(action)
+        action = _full_name(params)
         features = self._advisor.features(action, params.task, profile, self._ingested_tokens)
         advice = self._advisor.advise(profile, action, features, _today())
         data = Advised(
@@ -342,11 +345,15 @@ def declared_model(params: Handshake) -> Model | None:
     return None if model == Model() else complete(model)
 
 
-def _must_exist(action: str) -> None:
-    known = contract.BY_NAME.get(action)
-    if known is None or known.hidden:
-        text = ", ".join(a.full_name for a in contract.visible())
-        raise Fault("unknown_action", f"There is no {action}.", next_action=f"Ask about one of: {text}.")
+def _full_name(params: Advise) -> str:
+    """The action asked about; the domain may be left out where the name is unique."""
+    visible = [action.full_name for action in contract.visible()]
+    asked = params.action if "." in params.action else f"{params.domain}.{params.action}"
+    fitting = [name for name in visible if name == asked or (not params.domain and name.endswith(asked))]
+    if len(fitting) == 1:
+        return fitting[0]
+    text = f"There is no {asked.lstrip('.')}."
+    raise Fault("unknown_action", text, next_action=f"Ask about one of: {', '.join(visible)}.")
 
 
 def _reason(advice: Advice | None, profile: Profile) -> str:

@@ -5,12 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from evidence import build
+from evidence import records as records_module
 from evidence.inference import Pairs
 from evidence.published import least_favourable, records, smallest_counts
-from evidence.records import record_id, to_json
+from evidence.records import Record, record_id, to_json
 from evidence.rules import EVIDENCE, load
 from tests.evidence.made import STRONG_GAIN, record
 
@@ -22,6 +24,12 @@ def results_with(folder: Path, *records_, **body) -> Path:
     content["figures"] = {"records": [to_json(r) for r in records_]}
     (folder / "made.json").write_text(json.dumps(content), encoding="utf-8")
     return folder
+
+
+def test_the_example_in_the_records_docstring_is_a_record(tmp_path):
+    text = records_module.__doc__
+    example = json.loads(text[text.index('{"action"') : text.index("\n\nRules that a writer")])
+    assert msgspec.convert(example, Record).pairs.n == 20
 
 
 def test_the_committed_evidence_equals_a_fresh_build():

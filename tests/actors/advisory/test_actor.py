@@ -167,6 +167,14 @@ async def test_without_an_action_advise_lists_everything_known_of_the_model(open
         assert all(line["hint"] for line in data.all)
 
 
+async def test_the_domain_may_be_left_out_where_the_name_is_unique(opened):
+    async with opened(EVIDENCE) as actor:
+        await shake(actor, model="qwen3-4b")
+        for spelled in ("solve", "reason.solve"):
+            advised = (await actor.advise(make_job("meta.advise"), Advise(action=spelled, task={"n_vars": 2}))).data
+            assert advised.level == "discouraged"
+
+
 async def test_advice_on_an_action_that_is_not_there_names_those_that_are(opened):
     async with opened() as actor:
         with pytest.raises(Fault) as caught:

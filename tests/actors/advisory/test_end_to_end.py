@@ -1,8 +1,11 @@
 """Advice through the real daemon and bridge: enforced when asked for, in every channel, outlasting the daemon."""
 
+import sys
 from pathlib import Path
 
+import anyio
 import pytest
+from mcp import Client, StdioServerParameters
 
 from evidence.build import to_bytes
 from evidence.derive import derive
@@ -13,11 +16,29 @@ from validation.mcp_lines import LinesClient
 from validation.stack import Stack
 
 PROBLEM = {"vars": {"x": "int 1..5"}, "constraints": ["x > 3", "x != 5"]}
-MODERN = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
+ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
+"""Mode of the official client and the revision that it then speaks."""
+ROOT = Path(__file__).resolve().parents[3]
+HINT = "Use memory.recall: 25 of 30 right with it, 6 without."
+WAIT_S = 30
+
+
+def as_official_client(stack, era):
+    """What the official client sees: instructions, description, the reply of a recall."""
+
+    async def main():
+        bridge = StdioServerParameters(
+            command=sys.executable, args=["-m", "launcher.bridge"], env=stack.environment, cwd=str(ROOT)
+        )
+        with anyio.fail_after(WAIT_S):
+            async with Client(bridge, mode=era) as client:
+                (tool,) = (await client.list_tools()).tools
+                call = {"domain": "memory", "action": "recall", "params": {"query": "who?"}, "verbosity": "terse"}
+                reply = (await client.call_tool("chrysalis", call)).structured_content
+                assert client.protocol_version == ERAS[era]
+                return client.instructions, tool.description, reply
+
+    return anyio.run(main)
 
 
 @pytest.fixture
@@ -44,15 +65,12 @@ def test_with_enforcement_a_discouraged_call_is_refused_unless_overridden_and_th
         shaken = client.call("meta", "handshake", {"model": "llama-3.2-3b"})
         assert shaken["data"]["profile"]["source"] == "forced"
         assert "memory.recall" in shaken["data"]["prompt_hint"]
-        with LinesClient(stack.environment) as bridge:
-            instructions = bridge.initialize()["result"]["instructions"]
-            modern = bridge.request("server/discover", {"_meta": MODERN})["result"]["instructions"]
-            described = bridge.request("tools/list", {})["result"]["tools"][0]["description"]
-        hint = "Use memory.recall: 25 of 30 right with it, 6 without."
-        assert hint in instructions
-        assert hint in modern
-        assert hint in described
-        assert tokens(described) < 400
+        for era in ERAS:
+            instructions, described, reply = as_official_client(stack, era)
+            assert HINT in instructions
+            assert HINT in described
+            assert tokens(described) < 400
+            assert reply["advisory"]["hint"] == HINT
         stack.note_processes()
 
 
