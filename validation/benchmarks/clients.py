@@ -37,10 +37,11 @@ def official(stack: Stack, mode: str) -> str:
                 domain, _, action = full_name.partition(".")
                 arguments = {"domain": domain, "action": action, "params": BY_NAME[full_name].example}
                 result = await client.call_tool(shown.name, arguments)
-                statuses.append(f"{full_name} {(result.structured_content or {}).get('status')}")
+                envelope: Any = result.structured_content or {}
+                statuses.append(f"{full_name}: {envelope.get('status')}: {envelope.get('summary')}")
             wrong = await client.call_tool(shown.name, {"domain": "memory", "action": "recall", "params": {"k": "x"}})
         assert wrong.is_error, wrong
-        assert all(status.endswith(" ok") for status in statuses), statuses
+        assert all(": ok: " in status for status in statuses), statuses
         return f"ok: {', '.join(_JOB)}"
 
     async def in_time() -> str:
@@ -60,11 +61,21 @@ def old(stack: Stack) -> str:
 
 def inspector(stack: Stack, era: str) -> str:
     """The Inspector's command line: a strict list (schema portability), then a call."""
-    program = [str(node()), str(npm_program(INSPECTOR, "mcp-inspector")), "--cli", *BRIDGE, "--protocol-era", era]
+    ours = {name: value for name, value in stack.environment.items() if name.startswith(("CHRYSALIS", "XDG", "PYTHON"))}
+    given = [word for name, value in ours.items() for word in ("-e", f"{name}={value}")]  # it hands on no others
+    program = [
+        str(node()),
+        str(npm_program(INSPECTOR, "mcp-inspector")),
+        "--cli",
+        *BRIDGE,
+        "--protocol-era",
+        era,
+        *given,
+    ]
     (shown,) = json.loads(_run(stack, [*program, "--method", "tools/list", "--strict"]))["tools"]
     assert shown["name"] == tool.NAME
-    given = ["--tool-name", tool.NAME, "--tool-arg", "domain=meta", "--tool-arg", "action=discover"]
-    called = json.loads(_run(stack, [*program, "--method", "tools/call", *given]))
+    call = ["--tool-name", tool.NAME, "--tool-arg", "domain=meta", "--tool-arg", "action=discover"]
+    called = json.loads(_run(stack, [*program, "--method", "tools/call", *call]))
     return str(json.loads(called["content"][0]["text"])["status"])
 
 
