@@ -118,6 +118,7 @@ class Lane:
 class Actor(ABC):
     """Base of the four actors. A subclass names itself, maps actions to handlers, and may start and stop.
 
+    What is private here is mangled (`__name`), so that no subclass takes its place unawares.
     Handlers are `async (job, params) -> Outcome`, keyed by full action name ("memory.recall"); `params` is the
     validated params Struct. They raise `Fault` for what the caller can mend.
     """
@@ -125,13 +126,13 @@ class Actor(ABC):
     name: str
 
     def __init__(self) -> None:
-        self._jobs: dict[str, Job] = {}
+        self.__jobs: dict[str, Job] = {}
         self._tasks: anyio.abc.TaskGroup
-        self._outbox: list[ActorMessage] = []
-        self._wake = anyio.Event()
-        self._ended = anyio.Event()
-        self._thread = 0
-        self._loop: asyncio.AbstractEventLoop
+        self.__outbox: list[ActorMessage] = []
+        self.__wake = anyio.Event()
+        self.__ended = anyio.Event()
+        self.__thread = 0
+        self.__loop: asyncio.AbstractEventLoop
 
     @abstractmethod
     def handlers(self) -> Mapping[str, Handler]:
@@ -150,22 +151,22 @@ class Actor(ABC):
 
     def post(self, message: ActorMessage) -> None:
         """Send a message to the daemon; from the loop or any thread, never blocks."""
-        if threading.get_ident() == self._thread:
-            self._post(message)
+        if threading.get_ident() == self.__thread:
+            self.__post(message)
         else:
-            self._loop.call_soon_threadsafe(self._post, message)
+            self.__loop.call_soon_threadsafe(self.__post, message)
 
     def news(self, topic: str, body: dict[str, Any]) -> None:
         """Tell the daemon something unasked."""
         self.post(News(topic=topic, body=body))
 
-    def _post(self, message: ActorMessage) -> None:
-        self._outbox.append(message)
-        self._wake.set()
+    def __post(self, message: ActorMessage) -> None:
+        self.__outbox.append(message)
+        self.__wake.set()
 
     async def run(self, endpoint: str, identity: str) -> None:
         """Connect, serve until told to stop or the life line breaks, and leave in order."""
-        self._thread, self._loop = threading.get_ident(), asyncio.get_running_loop()
+        self.__thread, self.__loop = threading.get_ident(), asyncio.get_running_loop()
         context = zmq.asyncio.Context()
         socket = context.socket(zmq.DEALER)
         socket.setsockopt(zmq.IDENTITY, identity.encode())
@@ -177,21 +178,21 @@ class Actor(ABC):
         socket.connect(endpoint)
         try:
             async with anyio.create_task_group() as self._tasks:
-                self.spawn(self._write, socket)
-                self.spawn(self._watch_signals)
-                threading.Thread(target=self._watch_lifeline, name="lifeline", daemon=True).start()
+                self.spawn(self.__write, socket)
+                self.spawn(self.__watch_signals)
+                threading.Thread(target=self.__watch_lifeline, name="lifeline", daemon=True).start()
                 notes = await self.start()
                 self.post(Ready(name=self.name, pid=os.getpid(), notes=notes))
-                self.spawn(self._read, socket)
-                await self._ended.wait()
-                self._drop_all()
+                self.spawn(self.__read, socket)
+                await self.__ended.wait()
+                self.__drop_all()
                 with anyio.move_on_after(STOP_GRACE_S, shield=True):
                     await self.stop()
                 self._tasks.cancel_scope.cancel()
         finally:
             context.destroy(linger=200)
 
-    async def _read(self, socket: zmq.asyncio.Socket) -> None:
+    async def __read(self, socket: zmq.asyncio.Socket) -> None:
         handlers = self.handlers()
         actions = {name: action for name, action in contract.BY_NAME.items() if name in handlers}
         while True:
@@ -202,32 +203,34 @@ class Actor(ABC):
                 continue
             match message:
                 case Work():
-                    self._begin(message, actions, handlers)
+                    self.__begin(message, actions, handlers)
                 case Ping(n=n):
-                    self.post(self._pong(n))
+                    self.post(self.__pong(n))
                 case Drop(id=id):
-                    if job := self._jobs.get(id):
+                    if job := self.__jobs.get(id):
                         job.dropped = True
                         job.scope.cancel()
                 case Stop():
-                    self._ended.set()
+                    self.__ended.set()
 
-    def _begin(self, work: Work, actions: Mapping[str, Action], handlers: Mapping[str, Handler]) -> None:
-        if len(self._jobs) >= ACTOR_QUEUE_MAX:
-            failure = Fault("busy", f"{self.name} has {len(self._jobs)} calls under way.", next_action="Retry shortly.")
+    def __begin(self, work: Work, actions: Mapping[str, Action], handlers: Mapping[str, Handler]) -> None:
+        if len(self.__jobs) >= ACTOR_QUEUE_MAX:
+            failure = Fault(
+                "busy", f"{self.name} has {len(self.__jobs)} calls under way.", next_action="Retry shortly."
+            )
             self.post(Failed(id=work.id, failure=failure.failure))
             return
-        job = self._jobs[work.id] = Job(work, self)
-        self.spawn(self._serve, job, work, actions.get(work.action), handlers.get(work.action))
+        job = self.__jobs[work.id] = Job(work, self)
+        self.spawn(self.__serve, job, work, actions.get(work.action), handlers.get(work.action))
 
-    async def _serve(self, job: Job, work: Work, action: Action | None, handler: Handler | None) -> None:
+    async def __serve(self, job: Job, work: Work, action: Action | None, handler: Handler | None) -> None:
         try:
             with job.scope:
-                self.post(await self._answer(job, work, action, handler))
+                self.post(await self.__answer(job, work, action, handler))
         finally:
-            self._jobs.pop(job.id, None)
+            self.__jobs.pop(job.id, None)
 
-    async def _answer(self, job: Job, work: Work, action: Action | None, handler: Handler | None) -> Done | Failed:
+    async def __answer(self, job: Job, work: Work, action: Action | None, handler: Handler | None) -> Done | Failed:
         try:
             if action is None or handler is None:
                 raise Fault("unknown_action", f"{work.action} is not served here.", next_action="Call meta.discover.")
@@ -242,37 +245,37 @@ class Actor(ABC):
             text = f"{work.action} failed inside: {type(error).__name__}: {error}"
             return Failed(id=job.id, failure=_failure("internal", text, "Please report this with the daemon's log."))
 
-    def _pong(self, n: int) -> Pong:
+    def __pong(self, n: int) -> Pong:
         now = time.monotonic()
-        overdue = [now - max(job.deadline, job.last_beat) for job in self._jobs.values()]
+        overdue = [now - max(job.deadline, job.last_beat) for job in self.__jobs.values()]
         return Pong(
             n=n, running=len(overdue), overdue_s=max(0.0, *overdue, 0.0), rss_bytes=psutil.Process().memory_info().rss
         )
 
-    async def _write(self, socket: zmq.asyncio.Socket) -> None:
+    async def __write(self, socket: zmq.asyncio.Socket) -> None:
         while True:
-            await self._wake.wait()
-            self._wake = anyio.Event()
-            batch, self._outbox = self._outbox, []
+            await self.__wake.wait()
+            self.__wake = anyio.Event()
+            batch, self.__outbox = self.__outbox, []
             for message in batch:
                 await socket.send(encode(message))
 
-    def _drop_all(self) -> None:
-        for job in self._jobs.values():
+    def __drop_all(self) -> None:
+        for job in self.__jobs.values():
             job.dropped = True
             job.scope.cancel()
 
-    async def _watch_signals(self) -> None:
+    async def __watch_signals(self) -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             async for number in signals:
                 if number == signal.SIGTERM:  # SIGINT of a terminal is the daemon's to act on
-                    self._ended.set()
+                    self.__ended.set()
 
-    def _watch_lifeline(self) -> None:
+    def __watch_lifeline(self) -> None:
         """Wait for the end of stdin, end the work loop, and the process itself if the loop does not follow."""
         while os.read(0, 4096):
             pass
-        self._loop.call_soon_threadsafe(self._ended.set)
+        self.__loop.call_soon_threadsafe(self.__ended.set)
         time.sleep(STOP_GRACE_S)
         os._exit(1)
 

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 import anyio
 import anyio.to_thread
 import msgspec
+import numpy as np
 import psutil
 
 from actors.base import Actor, Handler, Job, Lane
@@ -17,21 +18,26 @@ from protocol.action import Outcome
 from protocol.actions import memory as words
 from protocol.errors import Fault, ParamFault
 
-from . import answering, linking, parse, schema, writes
+from . import answering, embed_later, linking, parse, schema, writes
 from .backup import Backups, read_only
 from .database import Lock
 from .embed.service import EmbedService
 from .gate import Gate
 from .parse import Plan
 from .seeding import Tuning
-from .substrate import Substrate, Text, now_ns
+from .substrate import Substrate, now_ns
 from .text import QUERY_MAX_CHARS, TextError, clean
 from .vectors import Codes, Floats
 from .writing import Writer
 
 T = TypeVar("T")
 R = TypeVar("R", bound=msgspec.Struct)
-LINK_AT_ONCE: Final = 20_000
+WAIT_FOR_MAX: Final = 64
+"""An ingest of at most so many new texts waits a moment for their vectors, so that it can be recalled at once."""
+WAIT_S: Final = 2.0
+MODEL_WAIT_S: Final = 3.0
+"""A recall waits so long for a model that is still loading; then it searches by words and edges."""
+RETRY_S: Final = 5.0
 REPLAYED: Final = "this request id was applied before; this is the reply it got"
 
 
@@ -54,6 +60,10 @@ class MemoryActor(Actor):
         self._unattached: Fault | None = None
         self._attached = anyio.Event()
         self._linking = anyio.Lock()
+        self._wake = anyio.Event()
+        self._moved = anyio.Event()
+        self._embedded = anyio.Event()
+        self._embed_fault = ""
 
     def handlers(self) -> Mapping[str, Handler]:
         """The actions of the memory domain."""
@@ -82,6 +92,8 @@ class MemoryActor(Actor):
         self._lock = Lock(self.path.with_name(self.path.name + ".lock"))
         try:
             self._substrate = Substrate(self.path, before_migration=self._before_migration)
+            self._substrate.load_vectors()
+            self._substrate.present()
         except Fault as fault:
             self._broken = fault
 
@@ -96,19 +108,49 @@ class MemoryActor(Actor):
     async def _load(self) -> None:
         await self.embeddings.load()
         await self._attach()
+        await self._embed_waiting()
 
     async def _attach(self) -> None:
         embedder = self.embeddings.embedder
         if embedder is not None and self._substrate is not None:
             try:
                 await self._lane.run(self._substrate.attach, embedder.fingerprint, embedder.dimension)
-                await self._lane.run(self._substrate.present)
                 self._unattached = None
             except Fault as fault:
                 self._unattached = fault
         self._attached.set()
-        if self._unattached is None and embedder is not None and self._substrate is not None:
-            await self._link(None)
+        self._wake.set()
+
+    async def _embed_waiting(self) -> None:
+        """For ever: give what was stored its vectors, then its synonyms, as soon as there is something to do."""
+        while True:
+            await self._wake.wait()
+            self._wake = anyio.Event()
+            if self._unattached is None and self.embeddings.embedder is not None:
+                try:
+                    await self._work_off()
+                except Fault as fault:
+                    self._embed_fault = str(fault)
+                    self.spawn(self._wake_later)
+
+    async def _wake_later(self) -> None:
+        await anyio.sleep(RETRY_S)
+        self._wake.set()
+
+    async def _work_off(self) -> None:
+        while (store := self._substrate) is not None:
+            batch = await self._lane.run(embed_later.next_batch, store)
+            if not batch:
+                break
+            codes = await self.embeddings.codes([(kind, text) for kind, _, text in batch])
+            async with self._linking:  # a restore may have put another file in place
+                if self._substrate is store:
+                    await self._lane.run(embed_later.take, store, batch, codes)
+            self._embed_fault = ""
+            self._moved.set()
+            self._moved = anyio.Event()
+        self._embedded.set()
+        await self._link()
 
     def _store(self) -> Substrate:
         if self._broken is not None:
@@ -117,89 +159,112 @@ class MemoryActor(Actor):
             raise Fault("unavailable", "The memory is closing.", next_action="Retry in a few seconds.")
         return self._substrate
 
+    async def _writable(self) -> Substrate:
+        """The store; refused only when it holds another embedder's vectors."""
+        store = self._store()
+        if self._unattached is not None:
+            raise self._unattached
+        return store
+
     async def _searchable(self, job: Job) -> Substrate:
         """The store, once its embedder is loaded and fits it."""
         store = self._store()
         await self.embeddings.ready(job)
         with anyio.move_on_after(max(0.0, job.remaining_s() - 0.2)):
             await self._attached.wait()
-        if self._unattached is not None:
-            raise self._unattached
-        if not self._attached.is_set():
-            text = "The memory's vectors are still being read."
-            raise Fault("unavailable", text, next_action="Retry in a few seconds.")
-        return store
+        return await self._writable() if self._attached.is_set() else store
 
     async def ingest(self, job: Job, params: words.Ingest) -> Outcome:
-        """Store triples, text and passages, all in one transaction."""
+        """Store triples, text and passages, all in one transaction; their vectors follow."""
         plan = await anyio.to_thread.run_sync(_planned, params)
-        store = await self._searchable(job)
+        store = await self._writable()
         if replayed := await self._replayed(job, words.Ingested):
             return _ingested(replayed, (REPLAYED,))
-        codes: dict[Text, Codes] = {}
-        reply: words.Ingested | None = None
-        while reply is None:
-            texts = await self._lane.run(store.missing, plan)
-            codes.update(await self.embeddings.codes(job, [text for text in texts if text not in codes]))
-            reply = await self._lane.run(self._write_plan, store, job, plan, codes)
-        notes: tuple[str, ...] = ()
-        if reply.new_nodes <= LINK_AT_ONCE:
-            await self._link(job)
-        if waiting := await self._lane.run(linking.pending, store):
-            notes = (f"synonyms of {waiting} names are still being drawn",)
-        return _ingested(reply, notes)
+        job.progress(0, len(plan.triples) + len(plan.passages), "storing")
+        was_idle = self._embedded.is_set()
+        reply, new = await self._lane.run(self._write_plan, store, job, plan)
+        if new:
+            self._embedded = anyio.Event()
+            self._wake.set()
+        if params.wait or (was_idle and new <= WAIT_FOR_MAX and self.embeddings.embedder is not None):
+            await self._wait_embedded(job, None if params.wait else WAIT_S)
+        return _ingested(reply, await self._unembedded_note())
 
-    def _write_plan(self, store: Substrate, job: Job, plan: Plan, codes: Mapping[Text, Codes]) -> words.Ingested | None:
-        """Store the plan; None when something became new meanwhile and must be embedded first."""
+    def _write_plan(self, store: Substrate, job: Job, plan: Plan) -> tuple[words.Ingested, int]:
+        """Store the plan; its reply and how many texts wait for vectors now."""
         job.check()
         now = self.clock()
-        try:
-            with store.database.transaction():
-                written = Writer(store.database, store.facts, store.passages, now).write(plan)
-                store.put_vectors(written, codes)
-                reply = words.Ingested(
-                    stored=written.stored,
-                    new_edges=len(written.facts),
-                    new_nodes=len(written.nodes),
-                    passages=len(written.passages),
-                    malformed=len(plan.rejected),
-                    rejected=plan.rejected[: parse.REJECTED_SHOWN],
-                )
-                store.database.remember(job.id, job.action, reply, now)
-        except KeyError:
-            return None
-        store.absorb(written, codes)
-        return reply
+        with store.database.transaction():
+            written = Writer(store.database, store.facts, store.passages, now).write(plan)
+            new = embed_later.put(store.database, written)
+            reply = words.Ingested(
+                stored=written.stored,
+                new_edges=len(written.facts),
+                new_nodes=len(written.nodes),
+                passages=len(written.passages),
+                malformed=len(plan.rejected),
+                rejected=plan.rejected[: parse.REJECTED_SHOWN],
+            )
+            store.database.remember(job.id, job.action, reply, now)
+        store.absorb(written)
+        return reply, new
+
+    async def _wait_embedded(self, job: Job, limit_s: float | None) -> None:
+        """Wait until nothing waits for vectors any more, telling how far it is; the job's deadline ends it too."""
+        left = max(0.0, job.remaining_s() - 0.2)
+        total = 0
+        with anyio.move_on_after(left if limit_s is None else min(left, limit_s)):
+            while not self._embedded.is_set() and self.embeddings.embedder is not None:
+                waiting = await self._lane.run(embed_later.pending, self._store().database)
+                total = max(total, waiting)
+                job.progress(total - waiting, total, "embedding")
+                await self._moved_or_embedded()
+
+    async def _moved_or_embedded(self) -> None:
+        with anyio.move_on_after(0.5):
+            await self._moved.wait()
+
+    async def _unembedded_note(self) -> tuple[str, ...]:
+        waiting = await self._lane.run(embed_later.pending, self._store().database)
+        if not waiting:
+            return ()
+        why = f" ({self._embed_fault})" if self._embed_fault else ""
+        return (f"{waiting} texts wait for their vectors{why}; until then they are found by words and edges only",)
 
     async def _replayed(self, job: Job, kind: type[R]) -> R | None:
         return await self._lane.run(writes.replayed, self._store(), job, kind)
 
-    async def _link(self, job: Job | None) -> None:
-        """Draw the synonym edges of new nodes, batch by batch, while the job may; the rest waits for the next turn."""
+    async def _link(self) -> None:
+        """Draw the synonym edges of new nodes, batch by batch."""
         embedder = self.embeddings.embedder
-        async with self._linking:
-            while embedder is not None and self._substrate is not None:
-                if job is not None and job.remaining_s() < 1.0:
-                    self.spawn(self._link, None)
-                    return
-                if not await self._lane.run(linking.link_batch, self._substrate, embedder.links):
-                    return
-                if job is not None:
-                    job.beat()
+        more = True
+        while more and embedder is not None:
+            async with self._linking:
+                store = self._substrate
+                more = store is not None and bool(await self._lane.run(linking.link_batch, store, embedder.links))
 
     async def recall(self, job: Job, params: words.Recall) -> Outcome:
-        """Answer a question from the graph; changes nothing."""
+        """Answer a question from the graph; changes nothing. By words and edges alone while the model is away."""
         query = _query(params.query)
-        store = await self._searchable(job)
-        vectors = await self.embeddings.query(job, query)
-        return await self._lane.run(self._recall, store, job, params, query, vectors)
+        await self.embeddings.wait_settled(min(MODEL_WAIT_S, max(0.0, job.remaining_s() - 0.2)))
+        vectors = None
+        if self.embeddings.embedder is not None:
+            await self._searchable(job)
+            vectors = await self.embeddings.query(job, query)
+        outcome = await self._lane.run(self._recall, self._store(), job, params, query, vectors)
+        notes = await self._unembedded_note()
+        if vectors is None:
+            notes = (f"the embedder is {self.embeddings.state}: searched by words and edges only", *notes)
+        return msgspec.structs.replace(outcome, notes=outcome.notes + notes, partial=outcome.partial or vectors is None)
 
     def _recall(
-        self, store: Substrate, job: Job, params: words.Recall, query: str, vectors: tuple[Codes, Floats]
+        self, store: Substrate, job: Job, params: words.Recall, query: str, vectors: tuple[Codes, Floats] | None
     ) -> Outcome:
         if job.remaining_s() < 0:
             raise Fault("timeout", "The deadline passed before the recall began.", next_action="Retry.")
         job.check()
+        if vectors is None:
+            vectors = np.zeros(store.dimension, np.int8), np.zeros(store.dimension, np.float32)
         return answering.answer(store, params, query, vectors, self.tuning, self.gate)
 
     async def update(self, job: Job, params: words.Update) -> Outcome:
@@ -263,6 +328,7 @@ class MemoryActor(Actor):
         self.backups.put_back(backup)
         self._broken = None
         self._substrate = Substrate(self.path, before_migration=self._before_migration)
+        self._substrate.load_vectors()
         reply = words.Restored(backups=self.backups.listed(), restored=name, before=before)
         with self._substrate.database.transaction():
             if self._substrate.database.applied(job.id, job.action, words.Restored) is None:
@@ -304,6 +370,7 @@ class MemoryActor(Actor):
             embedder_state=str(self._unattached) if self._unattached else self.embeddings.state,
             fingerprint=store.fingerprint or "",
             sqlite=store.sql_version(),
+            pending_vectors=embed_later.pending(store.database),
             pending_links=linking.pending(store),
             backups=len(self.backups.listed()),
             rss_bytes=psutil.Process().memory_info().rss,

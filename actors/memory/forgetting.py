@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from . import schema
 from .graph import PASSAGE_LINK, SYNONYM_LINK, vertex_of_node, vertex_of_passage
-from .substrate import KINDS, Substrate, insert_vectors, stored_vectors
+from .substrate import KINDS, Substrate, forget_waiting, insert_vectors, stored_vectors
 from .writing import Written
 
 
@@ -49,6 +49,7 @@ def forget(store: Substrate, source: int, now_ns: int) -> Ended:
 
 
 def _take_vectors(store: Substrate, kind: str, ids: Sequence[int]) -> None:
+    forget_waiting(store.database, kind, ids)
     if store.vectors or store.fingerprint:
         store.database.connection.executemany(f"DELETE FROM {kind}_vector WHERE id = ?", ((id,) for id in ids))
 

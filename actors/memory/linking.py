@@ -12,6 +12,10 @@ from .vectors import Block
 
 PER_NODE_MAX: Final = 20
 BATCH: Final = 512
+_READY: Final = (
+    "SELECT id, name FROM node WHERE linked = 0 AND NOT EXISTS "
+    "(SELECT 1 FROM waiting WHERE kind = 'node' AND waiting.id = node.id) ORDER BY id LIMIT ?"
+)
 
 
 def pending(substrate: Substrate) -> int:
@@ -25,10 +29,10 @@ def link_batch(substrate: Substrate, blocks: Sequence[Block], check: Callable[[]
     Args:
         blocks: where and how close, by embedder; names of at most two letters or digits are left alone.
     """
-    rows = substrate.database.rows("SELECT id, name FROM node WHERE linked = 0 ORDER BY id LIMIT ?", (BATCH,))
+    rows = substrate.database.rows(_READY, (BATCH,))
     if not rows:
         return 0
-    index = substrate.vectors["node"]
+    index = substrate.index("node")
     telling = [node for node, name in rows if sum(len(word) for word in words(name)) > 2]  # noqa: PLR2004
     ids, vectors = index.vectors(telling)
     check()

@@ -81,7 +81,7 @@ class Recaller:
         limit, question = self._tuning.candidates, self._question
         lexical = dict(self._substrate.facts.search(question.text, limit))
         shown = self._view.facts
-        ids, scores = self._substrate.vectors["fact"].search(question.vectors["fact"], limit, shown)
+        ids, scores = self._substrate.index("fact").search(question.vectors["fact"], limit, shown)
         cosines = dict(zip(ids.tolist(), scores.tolist(), strict=True))
         if shown is not None:
             allowed = set(shown.tolist())
@@ -95,7 +95,7 @@ class Recaller:
     def _fill(self, cosines: dict[int, float], lexical: Mapping[int, float], kind: str) -> None:
         """Give what only the lexical search found its cosine (0 where it has no vector)."""
         alone = [id for id in lexical if id not in cosines]
-        ids, vectors = self._substrate.vectors[kind].vectors(alone)
+        ids, vectors = self._substrate.index(kind).vectors(alone)
         cosines.update(dict.fromkeys(alone, 0.0))
         cosines.update(zip(ids.tolist(), (vectors @ self._question.vectors[kind]).tolist(), strict=True))
 
@@ -120,7 +120,7 @@ class Recaller:
         question, limit = self._question, self._tuning.passages
         lexical = dict(self._substrate.passages.search(question.text, limit))
         shown = self._view.passages
-        ids, scores = self._substrate.vectors["passage"].search(question.vectors["passage"], limit, shown)
+        ids, scores = self._substrate.index("passage").search(question.vectors["passage"], limit, shown)
         cosines = dict(zip(ids.tolist(), scores.tolist(), strict=True))
         if shown is not None:
             allowed = set(shown.tolist())
@@ -132,7 +132,7 @@ class Recaller:
         chosen = facts[: self._tuning.facts]
         self._ends.update(self._ends_of([fact for fact, _ in chosen]))
         exact = self._exact_names()
-        close, cosines = self._substrate.vectors["node"].search(self._question.vectors["node"], self._tuning.near_nodes)
+        close, cosines = self._substrate.index("node").search(self._question.vectors["node"], self._tuning.near_nodes)
         for node, cosine in zip(close.tolist(), cosines.tolist(), strict=True):
             if cosine >= self._tuning.near_floor and self._visible(node):
                 exact[node] = max(exact.get(node, 0.0), cosine * self._tuning.near)
@@ -245,7 +245,7 @@ class Recaller:
         return sorted(ranked.items(), key=lambda item: (-item[1], item[0]))
 
     def _fit(self, facts: list[int]) -> dict[int, float]:
-        ids, vectors = self._substrate.vectors["fact"].vectors(facts)
+        ids, vectors = self._substrate.index("fact").vectors(facts)
         cosines = np.maximum(vectors @ self._question.vectors["fact"], 0.0)
         return dict(zip(ids.tolist(), cosines.tolist(), strict=True))
 

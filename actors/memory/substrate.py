@@ -1,9 +1,8 @@
 """The memory itself: the database and its indexes in memory, kept in step. Used by one thread at a time."""
 
-import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,8 +16,6 @@ from . import schema, view
 from .database import Database
 from .learning import Learning
 from .lexical import Lexical
-from .parse import Plan, names
-from .text import normal
 from .vectors import Codes, VectorIndex
 from .view import View
 from .writing import Written
@@ -43,6 +40,22 @@ class Substrate:
         self._present: View | None = None
         self._special: OrderedDict[tuple[Any, ...], View] = OrderedDict()
 
+    def index(self, kind: str) -> VectorIndex:
+        """The vectors of a kind; an empty index of one dimension before any embedder was bound to the file."""
+        return self.vectors[kind] if kind in self.vectors else VectorIndex(1)
+
+    @property
+    def dimension(self) -> int:
+        """Of the stored vectors; 1 before any embedder was bound to the file."""
+        return int(self.database.meta("dimension") or 1)
+
+    def load_vectors(self) -> None:
+        """Read the vectors of the embedder that the file was made with; needs no model."""
+        if self.fingerprint is not None and not self.vectors:
+            dimension = self.dimension
+            self.vectors = {kind: self._load(kind, dimension) for kind in KINDS}
+            self.learning = Learning(self.database, dimension)
+
     def attach(self, fingerprint: str, dimension: int) -> None:
         """Bind an embedder to the file, or see that it is the one that the file was made with; load its vectors.
 
@@ -62,9 +75,7 @@ class Substrate:
                 f"The memory holds vectors of {self.fingerprint}, but the embedder in force is {fingerprint}.",
                 next_action="Run `chrysalis memory reindex` to embed everything anew, or set CHRYSALIS_EMBEDDER back.",
             )
-        if not self.vectors:
-            self.vectors = {kind: self._load(kind, dimension) for kind in KINDS}
-            self.learning = Learning(self.database, dimension)
+        self.load_vectors()
 
     def _load(self, kind: str, dimension: int) -> VectorIndex:
         index = VectorIndex(dimension)
@@ -93,67 +104,13 @@ class Substrate:
                 self._special.popitem(last=False)
         return found
 
-    def missing(self, plan: Plan) -> list[Text]:
-        """What of a plan must be embedded before it can be stored: (kind, text), each once."""
-        wanted = names(plan)
-        known = self._known_norms(wanted)
-        texts: dict[Text, None] = {("node", name): None for norm, name in wanted.items() if norm not in known}
-        held = self._held_facts(plan, known)
-        for triple in plan.triples:
-            if (normal(triple.subject), normal(triple.relation), normal(triple.object)) not in held:
-                texts[("fact", triple.text)] = None
-        for passage in plan.passages:
-            texts[("passage", passage.full)] = None
-        return list(texts)
-
-    def _known_norms(self, norms: Iterable[str]) -> set[str]:
-        sql = "SELECT norm FROM node WHERE linked >= 0 AND norm IN (SELECT value FROM json_each(?))"
-        return {norm for (norm,) in self.database.rows(sql, (json.dumps(list(norms), ensure_ascii=False),))}
-
-    def _held_facts(self, plan: Plan, known: set[str]) -> set[tuple[str, str, str]]:
-        """Triples of which an edge without dates is stored; those with dates are cheap to embed again."""
-        keys = [
-            (s, normal(t.relation), o)
-            for t in plan.triples
-            if t.valid_from is None
-            and t.valid_to is None
-            and (s := normal(t.subject)) in known
-            and (o := normal(t.object)) in known
-        ]
-        if not keys:
-            return set()
-        rows = self.database.rows(
-            "SELECT s.norm, r.norm, o.norm FROM json_each(?) j JOIN node s ON s.norm = j.value->>0 "
-            "JOIN relation r ON r.norm = j.value->>1 JOIN node o ON o.norm = j.value->>2 "
-            "JOIN edge e ON e.subject = s.id AND e.relation = r.id AND e.object = o.id "
-            "WHERE e.invalidated_ns IS NULL AND e.valid_from IS NULL AND e.valid_to IS NULL",
-            (json.dumps(keys, ensure_ascii=False),),
-        )
-        return set(rows)
-
-    def put_vectors(self, written: Written, codes: Mapping[Text, Codes]) -> None:
-        """Store the vectors of what was written; inside the write's transaction.
-
-        Raises:
-            KeyError: a text was not embedded (it became new in between); embed it and try again.
-        """
-        for kind, texts in zip(KINDS, (written.nodes, written.facts, written.passages), strict=True):
-            if not texts:
-                continue
-            rows = [(id, codes[kind, text]) for id, text in texts.items()]
-            insert_vectors(self.database, kind, rows)
-
-    def absorb(self, written: Written, codes: Mapping[Text, Codes]) -> None:
-        """Bring the indexes in step with a committed write."""
+    def absorb(self, written: Written) -> None:
+        """Bring the indexes in step with a committed write; what is new gets its vectors later, by `embed_later`."""
         self.generation += 1
         gone = (written.gone_nodes, written.gone_facts, written.gone_passages)
-        new = (written.nodes, written.facts, written.passages)
-        for kind, removed, texts in zip(KINDS, gone, new, strict=True):
-            index = self.vectors[kind]
-            index.remove(removed)
-            rows = [(id, codes[kind, text]) for id, text in texts.items() if codes[kind, text].any()]
-            if rows:
-                index.add([id for id, _ in rows], np.stack([code for _, code in rows]))
+        for kind, removed in zip(KINDS, gone, strict=True):
+            if kind in self.vectors:
+                self.vectors[kind].remove(removed)
         if written.dated:
             self._present = None
         elif self._present is not None:
@@ -172,6 +129,11 @@ class Substrate:
     def close(self) -> None:
         """Leave the file in order."""
         self.database.close()
+
+
+def forget_waiting(database: Database, kind: str, ids: Iterable[int]) -> None:
+    """What is gone needs no vector any more; inside the caller's transaction."""
+    database.connection.executemany("DELETE FROM waiting WHERE kind = ? AND id = ?", ((kind, id) for id in ids))
 
 
 def insert_vectors(database: Database, kind: str, rows: Sequence[tuple[int, Codes]]) -> None:

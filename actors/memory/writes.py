@@ -121,10 +121,7 @@ def _unknown_source(store: Substrate, source: str) -> Fault:
 
 
 def _absorb(store: Substrate, written: Written) -> None:
-    if store.vectors:
-        store.absorb(written, {})
-    else:
-        store.forget_views()
+    store.absorb(written)
     if store.learning is not None:
         store.learning.reload()
 

@@ -29,6 +29,7 @@ class Ingest(Params, frozen=True, kw_only=True):
     text: Annotated[str, Meta(description="Plain text to keep as one passage")] | None = None
     passages: list[Passage] = []
     strict: Annotated[bool, Meta(description="Store nothing when anything is malformed")] = False
+    wait: Annotated[bool, Meta(description="Answer only when all of it can also be found by meaning")] = False
     request_id: RequestId | None = None
 
 
@@ -229,6 +230,7 @@ class MemoryStats(Struct, frozen=True, kw_only=True):
     embedder_state: str
     fingerprint: str
     sqlite: str
+    pending_vectors: int
     pending_links: int
     backups: int
     rss_bytes: int

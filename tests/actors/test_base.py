@@ -1,7 +1,6 @@
 """What holds for every actor, whichever it is."""
 
 import importlib
-import inspect
 
 import pytest
 
@@ -16,9 +15,16 @@ ACTORS = {
 
 @pytest.mark.parametrize("name", ACTORS)
 def test_an_actor_overrides_nothing_that_is_private_to_the_base(name):
-    """A handler named as one of the base's own methods would take its place and end the process."""
-    private = {n for n, _ in inspect.getmembers(Actor, inspect.isfunction) if n.startswith("_") and n != "__init__"}
-    assert not private & set(vars(ACTORS[name]))
+    """Methods and state alike: one that took the base's place would stop its pings or end its process."""
+    built = ACTORS[name]()
+    own = {n for n in vars(Actor) if not n.startswith("__")} - {"name", "handlers", "start", "stop", "_abc_impl"}
+    assert not own & set(vars(ACTORS[name]))
+    assert {n for n in vars(built) if n in vars(bare())} <= {n for n in vars(bare()) if n.startswith("_Actor__")}
+
+
+def bare():
+    """An actor with nothing but the base's own state."""
+    return type("Bare", (Actor,), {"name": "bare", "handlers": lambda self: {}})()
 
 
 @pytest.mark.parametrize("name", ACTORS)

@@ -19,6 +19,8 @@ from actors.memory.actor import MemoryActor
 from actors.memory.embed import choose
 from actors.memory.embed.base import Embedder, Floats, Kind
 from actors.memory.embed.service import EmbedService
+from actors.memory.substrate import Substrate
+from actors.memory.vectors import Codes, quantise
 from protocol.action import Outcome
 from protocol.actions import memory as words
 from protocol.messages import ActorMessage, Work
@@ -100,11 +102,25 @@ class Memory:
         request = request_id or f"bench-{next(self._ids)}"
         work = Work(id=request, action=action, params=Raw(b"\x80"), deadline_ms=DEADLINE_MS, operator=operator)
         handler = self.actor.handlers()[action]
+        if action == "memory.ingest":
+            params.setdefault("wait", True)
 
         async def serve() -> Outcome:
             return await handler(Job(work, self.actor), PARAMS[action](**params))
 
         return self._portal.call(serve)
+
+    def store(self) -> Substrate:
+        """The open store, for looking at it between calls."""
+        held = self.actor._substrate
+        assert held is not None
+        return held
+
+    def vector(self, text: str) -> Codes:
+        """A text's int8 vector as learning sees it."""
+        embedder = self.actor.embeddings.embedder
+        assert embedder is not None
+        return quantise(embedder.embed([text], "node"))[0]
 
 
 @contextmanager

@@ -1,7 +1,6 @@
-"""The embedder at work: loaded in the background, one lane of its own, short turns, recent vectors kept."""
+"""The embedder at work: loaded in the background, one lane of its own, short turns."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -15,10 +14,8 @@ from ..vectors import Codes, quantise
 from . import choose
 from .base import Embedder, EmbedderError, Floats
 
-TURN_CHARS: Final = 4_000
+TURN_CHARS: Final = 2_000
 """A turn of the lane embeds about so much text, so that a question never waits long behind an ingest."""
-KEPT_MAX: Final = 20_000
-"""So many recent vectors are kept, so that an ingest that ran out of time goes on where it was."""
 WAIT_MARGIN_S: Final = 0.25
 
 
@@ -32,7 +29,6 @@ class EmbedService:
         self._loader = loader
         self._settled = anyio.Event()
         self._lane = Lane()
-        self._kept: OrderedDict[Text, Codes] = OrderedDict()
 
     async def load(self) -> None:
         """Load the model; run as a background task."""
@@ -60,6 +56,16 @@ class EmbedService:
             )
         return self.embedder
 
+    @property
+    def loading(self) -> bool:
+        """Whether the model may still come."""
+        return not self._settled.is_set()
+
+    async def wait_settled(self, limit_s: float) -> None:
+        """Wait until the model is there or has failed, but not for long."""
+        with anyio.move_on_after(limit_s):
+            await self._settled.wait()
+
     async def query(self, job: Job, text: str) -> tuple[Codes, Floats]:
         """The question's own int8 vector, for what was learned, and the float one that searches (dimension,)."""
         embedder = await self.ready(job)
@@ -73,30 +79,19 @@ class EmbedService:
             text = f"The embedder {embedder.name} does not answer: {error}."
             raise Fault("unavailable", text, next_action="Start it again, then retry; nothing was changed.") from error
 
-    async def codes(self, job: Job, texts: Sequence[Text], message: str = "embedding") -> dict[Text, Codes]:
-        """The int8 vector of each text, all zero where it has nothing to embed; tells progress.
+    async def codes(self, texts: Sequence[Text]) -> dict[Text, Codes]:
+        """The int8 vector of each text, all zero where it has nothing to embed.
 
         Raises:
-            Fault: `timeout` when the job's deadline passes; what was embedded so far is kept for a retry.
+            Fault: `unavailable` when an endpoint does not answer.
         """
-        embedder = await self.ready(job)
-        found = {text: self._kept[text] for text in texts if text in self._kept}
-        wanted = sorted((text for text in texts if text not in found), key=lambda text: (text[0], len(text[1])))
-        for turn in _turns(wanted, embedder.batch):
-            if job.remaining_s() < 0:
-                raise _late(len(found), len(texts))
-            job.check()
+        embedder = self.embedder
+        assert embedder is not None
+        found: dict[Text, Codes] = {}
+        for turn in _turns(sorted(texts, key=lambda text: (text[0], len(text[1]))), embedder.batch):
             vectors = await self._lane.run(self._told, embedder, [text for _, text in turn], turn[0][0])
-            for text, code in zip(turn, _codes(vectors), strict=True):
-                found[text] = code
-                self._keep(text, code)
-            job.progress(len(found), len(texts), message)
+            found.update(zip(turn, _codes(vectors), strict=True))
         return found
-
-    def _keep(self, text: Text, code: Codes) -> None:
-        self._kept[text] = code
-        while len(self._kept) > KEPT_MAX:
-            self._kept.popitem(last=False)
 
 
 def _turns(texts: Sequence[Text], batch: int) -> list[list[Text]]:
@@ -121,11 +116,3 @@ def _codes(vectors: Floats) -> Codes:
     codes = quantise(filled)
     codes[blank] = 0
     return codes
-
-
-def _late(done: int, total: int) -> Fault:
-    return Fault(
-        "timeout",
-        f"The deadline passed after {done} of {total} texts were embedded; nothing was stored.",
-        next_action="Send the same request again (what was embedded is kept), or send smaller parts.",
-    )
