@@ -5,10 +5,12 @@ names it. The environment is clean: a stray LLAMA_ARG_* changes the run silently
 process into a router's child.
 """
 
+import contextlib
 import os
 import re
 import secrets
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -75,21 +77,36 @@ def known_flags(binary: Path) -> frozenset[str]:
 
 def _help(binary: Path) -> str:
     try:
-        done = subprocess.run(
-            [binary, "--help"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=HELP_MAX_S,
-            stdin=subprocess.DEVNULL,
-            env=clean_environment(os.environ),
-        )
+        code, text = ask_tool([str(binary), "--help"], HELP_MAX_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ProfileError(f"{binary} --help does not run: {error}") from error
-    if done.returncode < 0:
-        raise ProfileError(f"{binary} --help died of signal {-done.returncode}; it was built for another processor.")
-    return done.stdout + done.stderr
+    if code < 0:
+        raise ProfileError(f"{binary} --help died of signal {-code}; it was built for another processor.")
+    return text
+
+
+def ask_tool(argv: list[str], wait_s: float) -> tuple[int, str]:
+    """Run a tool of llama.cpp's to its end; its exit code and what it said on both outputs.
+
+    Raises:
+        OSError: it cannot be run. subprocess.TimeoutExpired: not in time; it and its children are killed.
+    """
+    with subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        env=clean_environment(os.environ),
+    ) as process:
+        try:
+            text, _ = process.communicate(timeout=wait_s)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    return process.returncode, text
 
 
 def clean_environment(given: Mapping[str, str]) -> dict[str, str]:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from .command import clean_environment
+from .command import ask_tool
 from .estimate import MIB, Part, Shape, compute_bytes
 from .gguf import Header
 from .profiles import Profile
 
 ORACLE_MAX_S: Final = 20.0
-LINE = re.compile(r"^(\S.*?)\s+(-?\d+)\s+(-?\d+)\s+(-?\d+)\s*$", re.MULTILINE)
+LINE = re.compile(r"^(\S+)\s+(-?\d+)\s+(-?\d+)\s+(-?\d+)\s*$", re.MULTILINE)
 PLAUSIBLE_SHARE: Final = 0.5
 
 
@@ -43,21 +43,12 @@ def _run(tool: Path, profile: Profile) -> str:
     flags += ["-np", str(profile.parallel), "-ngl", layers, "-ctk", profile.cache_type_k, "-ctv", profile.cache_type_v]
     flags += ["--swa-full"] if profile.swa_full else []
     try:
-        done = subprocess.run(
-            [tool, *flags, "--fit", "off", "--fit-print", "on"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=ORACLE_MAX_S,
-            stdin=subprocess.DEVNULL,
-            env=clean_environment(os.environ),
-        )
+        code, text = ask_tool([str(tool), *flags, "--fit", "off", "--fit-print", "on"], ORACLE_MAX_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise OracleError(f"llama-fit-params did not answer ({type(error).__name__})") from error
-    if done.returncode:
-        raise OracleError(f"llama-fit-params ended with {done.returncode}")
-    return done.stdout
+    if code:
+        raise OracleError(f"llama-fit-params ended with {code}")
+    return text
 
 
 def parse(text: str, profile: Profile, header: Header, shape: Shape | None) -> tuple[Part, ...]:

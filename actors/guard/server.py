@@ -5,11 +5,10 @@ run it. Spawning happens on the loop thread only (see launch.py).
 """
 
 import asyncio
-import contextlib
-import math
 import os
 import socket
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -89,7 +88,8 @@ class ModelServer:
         self._runtime, self._told = runtime, told
         self._record_path = runtime / "llm.json"
         self._mark = str(runtime)
-        self._send, self._inbox = anyio.create_memory_object_stream[Message](math.inf)
+        self._inbox: deque[Message] = deque()
+        self._posted = anyio.Event()
         self._changed = anyio.Event()
         self._tasks: anyio.abc.TaskGroup
         self._plan: Plan | None = None
@@ -113,13 +113,11 @@ class ModelServer:
         finally:
             if self.child:
                 self._close_child(self.child)
-            self._send.close()
-            self._inbox.close()
 
     def post(self, message: Message) -> None:
         """Give the owner something to do."""
-        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            self._send.send_nowait(message)
+        self._inbox.append(message)
+        self._posted.set()
 
     async def plan(self, profile: Profile, *, override: bool = False) -> Plan:
         """The admission of a profile as it would be now.
@@ -135,7 +133,7 @@ class ModelServer:
         """Wait until nothing is under way any more (or one of `states` is reached); False when it takes longer."""
         wanted = frozenset(states) or SETTLED
         with anyio.move_on_after(wait_s):
-            while self.life.state not in wanted or self._inbox.statistics().current_buffer_used:
+            while self.life.state not in wanted or self._inbox:
                 await self._changed.wait()
             return True
         return False
@@ -162,15 +160,16 @@ class ModelServer:
 
     async def _own(self) -> None:
         while True:
-            message = None
             with anyio.move_on_after(TICK_S):
-                message = await self._inbox.receive()
+                await self._posted.wait()
+            self._posted = anyio.Event()
             if self._closing:
                 continue
             now = time.monotonic()
             if slept := self.sleep_clock.slept_s():
                 self._slept(slept, now)
-            self._perform(message(self.life, now) if message else [], now)
+            while self._inbox:
+                self._perform(self._inbox.popleft()(self.life, now), now)
             self._perform(self._exits(now), now)
             self._perform(self.life.tick(now, returned=self.child is None and self._gpu_floor.returned()), now)
             self._tell()

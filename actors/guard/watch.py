@@ -149,7 +149,7 @@ class Watch:
             return
         if self._rate_from is None or seen.decoded < self._rate_from[1]:
             self._rate_from = (seen.at, seen.decoded)
-        elif seen.at - self._rate_from[0] >= 1:
+        elif seen.decoded > self._rate_from[1] and seen.at - self._rate_from[0] >= 1:
             self.tokens_per_s = (seen.decoded - self._rate_from[1]) / (seen.at - self._rate_from[0])
 
     def _probed(self, seen: Observation) -> Judgement:
