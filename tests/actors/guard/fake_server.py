@@ -57,6 +57,7 @@ class State:
             self.prompt = 7
             for _ in range(tokens):
                 if self.decoded == HOW.get("stall_after", -1):
+                    print("stalled", flush=True)
                     while True:
                         burn(0.05) if HOW.get("stall") == "spin" else time.sleep(0.05)
                 time.sleep(HOW.get("token_s", 0) * (10 if Path(HOW.get("slow_file", "/nonexistent")).exists() else 1))
