@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 import anyio
 import apsw
@@ -15,36 +14,32 @@ import msgspec
 from actors.base import Actor, Handler, Job, Lane
 from evidence.derive import verified
 from evidence.features import tokens_in
-from evidence.hints import basis, hint
+from evidence.hints import hint
 from evidence.lookup import Advice
-from evidence.profiles import Profile, complete, parse_forced
-from evidence.records import SCHEMA, Model, capability
+from evidence.profiles import Profile, parse_forced
+from evidence.records import SCHEMA, capability
 from evidence.rules import Evidence, Rule, load, shipped
 from protocol import contract, settings
 from protocol.action import NoParams, Outcome
 from protocol.actions.advisory import (
     Advise,
-    Advised,
-    Advisory,
     AdvisoryFigures,
     Calibrate,
-    Calibrated,
-    CalibrationResult,
     Consult,
     Consulted,
     Handshake,
     Handshaken,
     Logged,
     OutcomeReport,
-    ProbeItem,
 )
 from protocol.errors import Fault
 
-from .advisor import Advisor, view
-from .calibration import VALID_DAYS, class_found, context_found, sprt
-from .outcomes import OutcomeLog
+from .advisor import Advisor
+from .outcomes import Channel, OutcomeLog
+from .replies import advised, asking, calibrated, consulted, everything, full_name, shaken, view
 from .sitting import Sitting, answer, begin
-from .store import Measured, SessionState, Store, open_store
+from .store import SessionState, Store, open_store
+from .taken import declared_model, learned
 
 log = logging.getLogger("chrysalis")
 FLUSH_INTERVAL_S = 1.0
@@ -119,7 +114,7 @@ class AdvisoryActor(Actor):
         self._ingested_tokens = self._ingested_kept = int(self._store.fact("ingested_tokens") or b"0")
 
     async def stop(self) -> None:
-        await self._lane.run(self._flush)
+        await self._flush()
         await self._lane.run(self._store.close)
 
     async def _announce(self) -> None:
@@ -129,16 +124,17 @@ class AdvisoryActor(Actor):
         while True:
             await anyio.sleep(FLUSH_INTERVAL_S)
             try:
-                await self._lane.run(self._flush)
+                await self._flush()
             except apsw.Error as error:  # a full disk must not take advice away; the counts are lost
                 log.warning("the outcome log was not written: %s", error)
 
-    def _flush(self) -> None:
+    async def _flush(self) -> None:
+        """Write what changed; the log itself is only ever touched on the loop."""
         if lines := self._log.take():
-            self._store.log(lines)
+            await self._lane.run(self._store.log, lines)
         if self._ingested_tokens != self._ingested_kept:
             self._ingested_kept = self._ingested_tokens
-            self._store.set_fact("ingested_tokens", str(self._ingested_kept).encode())
+            await self._lane.run(self._store.set_fact, "ingested_tokens", str(self._ingested_kept).encode())
 
     def _state(self, session_id: str) -> SessionState:
         return self._sessions.get(session_id) or SessionState()
@@ -161,34 +157,24 @@ class AdvisoryActor(Actor):
 
     async def handshake(self, job: Job, params: Handshake) -> Outcome:
         """Take down what the client says of its model, and answer with what was measured on such models."""
-        return await self._once(job, lambda state: self._handshake(job.session_id, job.client, state, params))
+        outcome = await self._once(job, lambda state: self._handshake(job, state, params))
+        if isinstance(outcome.data, Handshaken):  # a stored reply was shown before
+            for figures in outcome.data.rests_on:
+                self._log.show(job.session_id, figures["action"], figures["level"], "prompt_hint", time.monotonic())
+        return outcome
 
     def _handshake(
-        self, session_id: str, client: str, state: SessionState, params: Handshake
+        self, job: Job, state: SessionState, params: Handshake
     ) -> tuple[Outcome, SessionState, bytes | None]:
-        declared = declared_model(params) or state.declared
         state = msgspec.structs.replace(
             state,
-            declared=declared,
+            declared=declared_model(params) or state.declared,
             context=params.context or state.context,
-            client=params.client or client or state.client,
+            client=params.client or job.client or state.client,
         )
         profile = self._profile(state)
-        text, bases = self._advisor.prompt_hint(profile, _today())
-        for figures in bases:
-            self._log.show(session_id, figures.action, figures.level, "prompt_hint", time.monotonic())
-        data = Handshaken(profile=view(profile), prompt_hint=text, rests_on=[msgspec.to_builtins(b) for b in bases])
-        silent = f"Profile {profile.text}; nothing was measured that holds for it, so no advice."
-        return (
-            Outcome(
-                summary=f"Profile {profile.text}; {len(bases)} measured hints." if bases else silent,
-                data=data,
-                notes=(profile.note,) if profile.note else (),
-                next_action=None if bases else "Call meta.calibrate to have this model measured.",
-            ),
-            state,
-            self._store.calibration(session_id),
-        )
+        outcome = shaken(profile, *self._advisor.prompt_hint(profile, _today()))
+        return outcome, state, self._store.calibration(job.session_id)
 
     async def calibrate(self, job: Job, params: Calibrate) -> Outcome:
         """Ask a few items, grade the answers, and in the end say what the model can do by itself."""
@@ -203,14 +189,10 @@ class AdvisoryActor(Actor):
         else:
             sitting = answer(self._under_way(session_id, now), params.answers, secret)
         if not sitting.done:
-            return _asking(sitting, now), None, msgspec.msgpack.encode(sitting)
+            return asking(sitting, now), None, msgspec.msgpack.encode(sitting)
         state = learned(state, sitting, now)
         profile = self._profile(state)
-        text, _ = self._advisor.prompt_hint(profile, _today())
-        found = sitting.result()
-        data = Calibrated(state="done", asked=found.asked, result=found, profile=view(profile), prompt_hint=text)
-        notes = (profile.note,) if profile.note else ()
-        return Outcome(summary=_told(found), data=data, notes=notes), state, None
+        return calibrated(sitting.result(), profile, self._advisor.prompt_hint(profile, _today())[0]), state, None
 
     def _under_way(self, session_id: str, now_ns: int) -> Sitting:
         stored = self._store.calibration(session_id)
@@ -225,30 +207,13 @@ class AdvisoryActor(Actor):
         """Whether an action helps on a task, with the figures; without an action, everything known."""
         profile = self._profile(self._state(job.session_id))
         if not params.action:
-            return self._everything(profile)
-        action = _full_name(params)
+            return everything(self._advisor.standing(profile, _today()), profile)
+        action = full_name(params)
         features = self._advisor.features(action, params.task, profile, self._ingested_tokens)
         advice = self._advisor.advise(profile, action, features, _today())
-        data = Advised(
-            level=advice.level if advice else "neutral",
-            hint=hint(advice) if advice else "",
-            source=profile.source,
-            profile=view(profile),
-            features=msgspec.to_builtins(features),
-            advice_id=self._shown(job.session_id, advice, "advise"),
-            basis=msgspec.to_builtins(basis(advice)) if advice else None,
-            reason=_reason(advice, profile),
-        )
-        return Outcome(summary=data.hint or f"No advice on {action}: {data.reason}", data=data)
+        return advised(action, advice, profile, features, self._shown(job.session_id, advice, "advise"))
 
-    def _everything(self, profile: Profile) -> Outcome:
-        standing = self._advisor.standing(profile, _today())
-        lines = [{"hint": hint(a), **msgspec.to_builtins(basis(a))} for a in standing]
-        data = Advised(level="neutral", hint="", source=profile.source, profile=view(profile), features={}, all=lines)
-        speaking = sum(1 for line in lines if line["hint"])
-        return Outcome(summary=f"{len(lines)} measurements about {profile.text}, {speaking} give advice.", data=data)
-
-    def _shown(self, session_id: str, advice: Advice | None, channel: Any) -> str:
+    def _shown(self, session_id: str, advice: Advice | None, channel: Channel) -> str:
         if advice is None or not hint(advice):
             return ""
         return self._log.show(session_id, advice.rule.action, advice.level, channel, time.monotonic())
@@ -266,19 +231,7 @@ class AdvisoryActor(Actor):
         tokens = facts if isinstance(facts, int) else self._ingested_tokens
         features = self._advisor.features(action, params.params, profile, tokens)
         advice = self._advisor.advise(profile, action, features, _today())
-        return Outcome(summary="", data=self._consulted(job.session_id, advice, profile))
-
-    def _consulted(self, session_id: str, advice: Advice | None, profile: Profile) -> Consulted:
-        if advice is None or not hint(advice):
-            return Consulted()
-        figures = basis(advice)
-        advisory = Advisory(
-            level=advice.level,
-            hint=hint(advice),
-            source="; ".join([f"profile {profile.source}", figures.source, *figures.caps]),
-            advice_id=self._shown(session_id, advice, "reply"),
-        )
-        return Consulted(advisory=advisory, discouraged=advice.level == "discouraged")
+        return Outcome(summary="", data=consulted(advice, profile, self._shown(job.session_id, advice, "reply")))
 
     async def slot(self, job: Job, params: NoParams) -> Outcome:  # noqa: ARG002 - a handler's form
         """The daemon-wide texts for the tool description and the server's instructions."""
@@ -301,67 +254,6 @@ class AdvisoryActor(Actor):
             note=" ".join(self._notes),
         )
         return Outcome(summary="", data=data)
-
-
-def learned(state: SessionState, sitting: Sitting, now_ns: int) -> SessionState:
-    """The session's state with what a finished calibration showed; an unsure one changes nothing."""
-    answered = sitting.answered
-    if sitting.focus == "class":
-        kind, confidence = class_found(answered)
-        expires_ns = now_ns + VALID_DAYS * 86_400 * 10**9
-        found = Measured(kind=kind, confidence=confidence, asked=len(answered), expires_ns=expires_ns)
-        return state if kind == "unknown" else msgspec.structs.replace(state, measured=found)
-    if sitting.focus == "recall":
-        return msgspec.structs.replace(state, measured_context=context_found(answered))
-    verdict = {"yes": True, "no": False, "": None}[sprt(sitting.focus, answered)]
-    return msgspec.structs.replace(state, **{sitting.focus: verdict})
-
-
-def _asking(sitting: Sitting, now_ns: int) -> Outcome:
-    items = [ProbeItem(item.id, item.text) for item in sitting.pending]
-    ids = ", ".join(item.id for item in items)
-    return Outcome(
-        summary=f"Answer {ids} by yourself, without any tool.",
-        data=Calibrated(state="asking", items=items, asked=len(sitting.answered), expires_s=sitting.expires_s(now_ns)),
-        next_action=f"Call meta.calibrate with step answer and your answers to {ids}.",
-    )
-
-
-def _told(found: CalibrationResult) -> str:
-    parts = ", ".join(f"{family} {told}" for family, told in found.by_family.items())
-    return f"{found.focus}: {found.verdict} after {found.asked} items ({parts}), confidence {found.confidence:.2f}."
-
-
-def declared_model(params: Handshake) -> Model | None:
-    """The model that a handshake declares, filled up from the class table; None when it declares none."""
-    model = Model(
-        name=params.model,
-        family=params.family,
-        params_b=params.params_b,
-        active_params_b=params.active_params_b,
-        quantisation=params.quantisation,
-        thinking=params.thinking,
-    )
-    return None if model == Model() else complete(model)
-
-
-def _full_name(params: Advise) -> str:
-    """The action asked about; the domain may be left out where the name is unique."""
-    visible = [action.full_name for action in contract.visible()]
-    asked = params.action if "." in params.action else f"{params.domain}.{params.action}"
-    fitting = [name for name in visible if name == asked or (not params.domain and name.endswith(asked))]
-    if len(fitting) == 1:
-        return fitting[0]
-    text = f"There is no {asked.lstrip('.')}."
-    raise Fault("unknown_action", text, next_action=f"Ask about one of: {', '.join(visible)}.")
-
-
-def _reason(advice: Advice | None, profile: Profile) -> str:
-    if advice is not None:
-        return "; ".join([advice.rule.why, *advice.caps])
-    if profile.source == "default":
-        return "this session's model is not known; call meta.handshake or meta.calibrate"
-    return f"nothing was measured that holds for {profile.text} on such a task"
 
 
 def _capabilities(rules: tuple[Rule, ...]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from evidence.lookup import Advice, about_model, as_task, choose
 from evidence.profiles import Profile, resolve
 from evidence.records import Model
 from evidence.rules import Rule
-from protocol.actions.advisory import ProfileView, SlotText
+from protocol.actions.advisory import SlotText
 
 from .store import SessionState
 
@@ -35,11 +35,12 @@ class Advisor:
     def near(self, profile: Profile, today: date) -> list[tuple[int, Advice]]:
         """Every rule about models like this one, nearest first."""
         key = (profile, today)
-        if key not in self._near:
+        near = self._near.get(key)  # asked from the loop and from the lane: never read twice
+        if near is None:
             if len(self._near) >= NEAR_CACHE_MAX:
                 self._near.clear()
-            self._near[key] = about_model(self.rules, profile, today, self._capabilities)
-        return self._near[key]
+            near = self._near[key] = about_model(self.rules, profile, today, self._capabilities)
+        return near
 
     def advise(self, profile: Profile, action: str, features: Features, today: date) -> Advice | None:
         """The advice for one action on one task; None when nothing measured applies."""
@@ -73,18 +74,3 @@ def _context(state: SessionState) -> int:
     """The context that counts: the declared one, or less when a calibration saw facts fall out of it."""
     known = [c for c in (state.context, state.measured_context) if c]
     return min(known, default=0)
-
-
-def view(profile: Profile) -> ProfileView:
-    """The profile as a client sees it."""
-    model = profile.model
-    return ProfileView(
-        source=profile.source,
-        kind=model.kind,
-        model=model.name,
-        family=model.family,
-        params_b=model.params_b,
-        thinking=model.thinking,
-        context=profile.context,
-        note=profile.note,
-    )
