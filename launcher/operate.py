@@ -8,6 +8,7 @@ import time
 from typing import Any, Final, Self
 
 import msgspec
+import psutil
 from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.table import Table
@@ -152,14 +153,19 @@ def stop_daemon(_: argparse.Namespace) -> int:
         pid = client.control("stop")["pid"]
     until = time.monotonic() + _STOP_WAIT_S
     while time.monotonic() < until:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
+        if not _alive(pid):
             print("stopped")
             return 0
         time.sleep(0.05)
     print(f"the daemon (pid {pid}) is still ending", file=sys.stderr)
     return 1
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def restart_actor(options: argparse.Namespace) -> int:
