@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import logging
 import os
 import select
 import threading
@@ -12,10 +13,11 @@ from typing import Final
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from .bridge.calls import Call
+from .bridge.calls import Call, failure
 from .bridge.link import Link
 from .bridge.tool import Tool
 
+log = logging.getLogger("chrysalis")
 Progress = tuple[float, float | None, str]
 _COURIERS_MAX: Final = 32
 _CLOSE_S: Final = 2.0
@@ -63,6 +65,7 @@ class Courier:
         self, client: str, tool: Tool, portal: BlockingPortal, on_change: Callable[[], Awaitable[None]]
     ) -> None:
         self.client = client
+        self.alive = True
         self._portal, self._on_change = portal, on_change
         self._link = Link(self, tool, kind="http")
         self._waiting: dict[str, Waiting] = {}
@@ -85,12 +88,13 @@ class Courier:
 
     def close(self) -> None:
         """End thread and connection."""
-        os.write(self._mouth, b"x")
+        with contextlib.suppress(OSError):  # it has ended by itself
+            os.write(self._mouth, b"x")
         self._thread.join(_CLOSE_S)
 
     def _ask(self, verb: str, call: Call) -> None:
         self._asked.append((verb, call))
-        with contextlib.suppress(BlockingIOError):  # it has been told often enough
+        with contextlib.suppress(OSError):  # it has been told often enough, or has ended
             os.write(self._mouth, b".")
 
     # in the thread
@@ -99,7 +103,13 @@ class Courier:
         try:
             while self._turn():
                 pass
+        except Exception:
+            log.exception("the courier of %s failed; its calls are answered, the next gets a new one", self.client)
         finally:
+            self.alive = False
+            for waiting in list(self._waiting.values()):
+                text = failure("internal", "The way to the daemon failed.", "Retry.", retryable=True)
+                self._portal.start_task_soon(waiting.end, text, True)
             self._link.close()
             os.close(self._ear)
             os.close(self._mouth)
@@ -154,7 +164,7 @@ class Couriers:
     def of(self, client: str) -> Courier:
         """The courier of a client."""
         name = client if client in self._known or len(self._known) < _COURIERS_MAX else "http"
-        if name not in self._known:
+        if name not in self._known or not self._known[name].alive:
             self._known[name] = self._make(name)
         return self._known[name]
 

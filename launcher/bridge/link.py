@@ -11,7 +11,7 @@ import select
 
 from launcher import autostart
 from protocol.endpoints import EndpointError
-from protocol.limits import DAEMON_START_MAX_S, PROTOCOL_VERSION
+from protocol.limits import CLIENT_SILENT_MAX_S, DAEMON_START_MAX_S, PROTOCOL_VERSION
 
 from . import zmtp
 from .calls import ATTEMPTS_MAX, GRACE_S, Call, failure, unavailable
@@ -21,6 +21,8 @@ ALIVE_EVERY_S = 5.0
 LOOK_EVERY_S = 0.05
 IDLE_LOOK_EVERY_S = 5.0
 _READ_BYTES = 1 << 18
+_SILENT_S = CLIENT_SILENT_MAX_S / 2
+"""Silent for so long, as after SIGSTOP or a suspended laptop, we may soon be forgotten."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ class Link:
         self._calls[call.id] = call
         if self._socket:
             if self._peer.ready:
+                self._stay_known(now)
                 self._send(call.wire(now))
         elif len(self._calls) == 1 or not self._wanted_since:
             self._wanted_since, self._look_at, self._error = now, now, ""
@@ -112,9 +115,7 @@ class Link:
         for call in [call for call in self._calls.values() if now >= call.deadline + GRACE_S]:
             self._give_up(call)
         if self._socket:
-            if now >= self._alive_at + ALIVE_EVERY_S:
-                self._alive_at = now
-                self._send({"t": "alive"})
+            self._stay_known(now)
         elif now >= self._look_at:
             self._look(now)
 
@@ -142,11 +143,24 @@ class Link:
 
     def _greet(self, now: float) -> None:
         self._peer = zmtp.Peer()
-        self._alive_at = now
         self._wanted_since = 0.0
         self._error = ""
+        self._say_hello(now)
+
+    def _say_hello(self, now: float) -> None:
+        self._alive_at = now
         hello = {"t": "hello", "v": PROTOCOL_VERSION, "kind": self._kind, "pid": os.getpid()}
-        self._send({**hello, "client": self._party.client})
+        self._send({**hello, "client": self._party.client, "readonly": self._tool.readonly})
+
+    def _stay_known(self, now: float) -> None:
+        """Give a sign of life when it is time; after a silence, in which we may have been forgotten, greet again."""
+        if now >= self._alive_at + _SILENT_S:
+            self._say_hello(now)
+            for call in [call for call in self._calls.values() if call.attempt]:
+                self._send(call.wire(now))
+        elif now >= self._alive_at + ALIVE_EVERY_S:
+            self._alive_at = now
+            self._send({"t": "alive"})
 
     # the wire
 
@@ -218,8 +232,10 @@ class Link:
     def _told(self, kind: object, call: Call, message: dict[object, object]) -> None:
         if kind == "answer":
             envelope = message.get("envelope")
-            assert isinstance(envelope, bytes)
-            self._finish(call, envelope, is_error=message.get("is_error") is True)
+            if isinstance(envelope, bytes):
+                self._finish(call, envelope, is_error=message.get("is_error") is True)
+            else:
+                self._finish(call, failure("internal", "The daemon's answer has no envelope.", "Please report this."))
         elif kind == "progress":
             done, total = message.get("done"), message.get("total")
             if isinstance(done, int | float):

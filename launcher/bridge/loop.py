@@ -26,7 +26,7 @@ _READ_BYTES = 1 << 17
 _WRITE_BYTES = 4096
 """A pipe that polls writable takes this much without blocking (PIPE_BUF)."""
 _OUT_MAX_BYTES = 8 << 20
-"""With more unsent, nothing is read: a client that does not listen is not served further."""
+"""With more unsent, nothing is read on either side: a client that does not listen is not served further."""
 _LINGER_S = 0.6
 """How long calls under way may still be answered after the client closed its end."""
 _FLUSH_S = 0.2
@@ -81,13 +81,13 @@ class Loop:
 
     def _wait(self) -> None:
         poller = select.poll()
-        listening = self._eof_at is None and len(self._out) < _OUT_MAX_BYTES
+        full = len(self._out) >= _OUT_MAX_BYTES
         if self._eof_at is None:
-            poller.register(self._stdin, select.POLLIN if listening else 0)
+            poller.register(self._stdin, 0 if full else select.POLLIN)
         poller.register(self._stdout, select.POLLOUT if self._out else 0)
         if self._pidfd >= 0:
             poller.register(self._pidfd, select.POLLIN)
-        if self._link:
+        if self._link and not full:
             for fd, events in self._link.wishes():
                 poller.register(fd, events)
         for fd, events in poller.poll(self._timeout_ms()):
@@ -201,7 +201,7 @@ def main() -> int:
     loop = Loop(0, 1)
     try:  # noqa: SIM105 - contextlib is one import more
         loop.run()
-    except (Leave, BrokenPipeError, ConnectionResetError, KeyboardInterrupt, SystemExit):
+    except (Leave, OSError, KeyboardInterrupt, SystemExit):  # OSError: a pipe that is closed, or was never there
         pass
     loop.close()
     os._exit(0)  # nothing is left to tear down, and a second signal has nothing to interrupt

@@ -19,7 +19,7 @@ def load() -> Tool:
     with open(os.path.join(protocol.__path__[0], "tool.json"), "rb") as file:
         body = json.loads(file.read())
     readonly = os.environ.get("CHRYSALIS_READONLY", "").strip().lower() not in _OFF
-    return Tool(body["readonly" if readonly else "full"], body["slot"], body["version"])
+    return Tool(body["readonly" if readonly else "full"], body["slot"], body["version"], readonly=readonly)
 
 
 def read_advice(shown: Tool) -> None:
@@ -37,14 +37,15 @@ class Tool:
     """The definition, whose one sentence may be replaced by measured advice.
 
     Attributes:
-        name: as it is called. version: of the server.
+        name: as it is called. version: of the server. readonly: whether it names no action that writes.
         instructions: for `initialize` and `server/discover`; "" when there are none.
     """
 
-    def __init__(self, definition: dict[str, object], slot: str, version: str) -> None:
+    def __init__(self, definition: dict[str, object], slot: str, version: str, *, readonly: bool) -> None:
         self.name = str(definition["name"])
         self.title = str(definition["title"])
         self.version = version
+        self.readonly = readonly
         self.instructions = ""
         self._definition = definition
         self._template = str(definition["description"])
