@@ -1,7 +1,7 @@
 """Features are read off any params, cheaply, and never raise."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidence.features import Features, extract, tokens_in
@@ -85,6 +85,7 @@ _names = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(_names, _json), st.sampled_from(["reason.solve", "reason.check", "memory.recall", "x.y"]))
 def test_no_params_make_the_extractor_raise(params, action):
     found = extract(action, params)
