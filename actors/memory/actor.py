@@ -21,13 +21,12 @@ from protocol.errors import Fault, ParamFault
 from . import answering, embed_later, linking, parse, schema, writes
 from .backup import Backups, read_only
 from .database import Lock
-from .embed.service import EmbedService
+from .embed.service import EmbedService, QueryVectors
 from .gate import Gate
 from .parse import Plan
 from .seeding import Tuning
 from .substrate import Substrate, now_ns
 from .text import QUERY_MAX_CHARS, TextError, clean
-from .vectors import Codes, Floats
 from .writing import Writer
 
 T = TypeVar("T")
@@ -247,7 +246,7 @@ class MemoryActor(Actor):
         """Answer a question from the graph; changes nothing. By words and edges alone while the model is away."""
         query = _query(params.query)
         await self.embeddings.wait_settled(min(MODEL_WAIT_S, max(0.0, job.remaining_s() - 0.2)))
-        vectors = None
+        vectors: QueryVectors | None = None
         if self.embeddings.embedder is not None:
             await self._searchable(job)
             vectors = await self.embeddings.query(job, query)
@@ -258,13 +257,14 @@ class MemoryActor(Actor):
         return msgspec.structs.replace(outcome, notes=outcome.notes + notes, partial=outcome.partial or vectors is None)
 
     def _recall(
-        self, store: Substrate, job: Job, params: words.Recall, query: str, vectors: tuple[Codes, Floats] | None
+        self, store: Substrate, job: Job, params: words.Recall, query: str, vectors: QueryVectors | None
     ) -> Outcome:
         if job.remaining_s() < 0:
             raise Fault("timeout", "The deadline passed before the recall began.", next_action="Retry.")
         job.check()
         if vectors is None:
-            vectors = np.zeros(store.dimension, np.int8), np.zeros(store.dimension, np.float32)
+            blank = np.zeros(store.dimension, np.float32)
+            vectors = QueryVectors(blank.astype(np.int8), blank, None)
         return answering.answer(store, params, query, vectors, self.tuning, self.gate)
 
     async def update(self, job: Job, params: words.Update) -> Outcome:
@@ -273,8 +273,8 @@ class MemoryActor(Actor):
         store = await self._searchable(job)
         if reply := await self._replayed(job, words.Updated):
             return Outcome(summary=f"Learned that {text!r} means {reply.node}.", data=reply, notes=(REPLAYED,))
-        code, _ = await self.embeddings.query(job, text)
-        reply = await self._lane.run(writes.teach, store, job, node, text, code, params.strength, self.clock())
+        vectors = await self.embeddings.query(job, text)
+        reply = await self._lane.run(writes.teach, store, job, node, text, vectors.code, params.strength, self.clock())
         return Outcome(summary=f"Learned that {text!r} means {reply.node}.", data=reply)
 
     async def forget(self, job: Job, params: words.Forget) -> Outcome:

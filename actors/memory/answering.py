@@ -10,12 +10,13 @@ from protocol.actions import memory as words
 from protocol.errors import Fault, ParamFault
 
 from . import dates
+from .embed.service import QueryVectors
 from .gate import Gate
 from .learning import BOOST_SCALE, Meaning
 from .recall import Question, Recaller, Scored, describe_facts, describe_nodes
 from .seeding import Tuning
-from .substrate import KINDS, Substrate
-from .vectors import Codes, Floats
+from .substrate import Substrate
+from .vectors import Codes
 from .view import NS
 
 TEXT_SHOWN: Final = 4_000
@@ -23,19 +24,15 @@ EMPTY_NEXT: Final = "Store facts first with memory.ingest."
 
 
 def answer(
-    store: Substrate, params: words.Recall, query: str, vectors: tuple[Codes, Floats], tuning: Tuning, gate: Gate
+    store: Substrate, params: words.Recall, query: str, vectors: QueryVectors, tuning: Tuning, gate: Gate
 ) -> Outcome:
-    """Recall and say what was found.
-
-    Args:
-        vectors: the question's int8 vector, for what was learned, and its search vector.
-    """
+    """Recall and say what was found."""
     as_of = _as_of(params.as_of)
-    code, vector = vectors
-    meanings = _meanings(store, params, query, code, gate)
+    meanings = _meanings(store, params, query, vectors.code, gate)
     question = Question(
         text=query,
-        vectors=dict.fromkeys(KINDS, vector),
+        vector=vectors.search,
+        foreign=vectors.foreign,
         k=params.k,
         walk=params.mode == "ppr",
         as_of=as_of,

@@ -76,7 +76,10 @@ def opens(candidate: Candidate, question: str, frequency: Mapping[str, float], t
 
 
 def says(question: str, example: str, frequency: Mapping[str, float], gate: Gate) -> bool:
-    """Whether a question says a taught phrase: its words in a row, and not after a word like "a" or "my"."""
+    """Whether a question says a taught phrase: its words in a row, and not after a word like "a" or "my".
+
+    A single word must stand alone or after the phrase's own article: "the boot", but not "a good boot".
+    """
     said, whole = plain(question), plain(example)
     if said == whole:
         return True
@@ -86,15 +89,14 @@ def says(question: str, example: str, frequency: Mapping[str, float], gate: Gate
     for start in range(len(said) - len(core) + 1):
         if said[start : start + len(core)] == core:
             before = said[start - 1] if start else ""
-            if before not in DETERMINERS or before in whole:
+            if before in whole or not before or (len(core) > 1 and before not in DETERMINERS):
                 return True
     return False
 
 
 def trimmed(phrase: Sequence[str]) -> list[str]:
-    """A phrase without stop words at its ends: "the big apple" is "big apple"."""
-    telling_at = [place for place, word in enumerate(phrase) if word not in STOP_WORDS]
-    return list(phrase[telling_at[0] : telling_at[-1] + 1]) if telling_at else []
+    """A phrase without its article: "the big apple" is "big apple"."""
+    return list(phrase[1:]) if len(phrase) > 1 and phrase[0] in {"the", "a", "an"} else list(phrase)
 
 
 def coverage(question: str, example: str, frequency: Mapping[str, float]) -> float:

@@ -101,6 +101,15 @@ class Graph:
         if len(self._pending) > max(OVERLAY_MAX, len(self._base) // 16):
             self._merge()
 
+    def without(self, kind: int) -> "Graph":
+        """A copy that lacks the edges of one kind (PASSAGE_LINK or SYNONYM_LINK)."""
+        self._merge()
+        kept = (self._base.edge != kind) & (self._base.start < self._base.end)
+        base = self._base
+        copy = Graph(base.start[kept], base.end[kept], base.weight[kept], base.edge[kept])
+        copy.reserve(self.size)
+        return copy
+
     def reserve(self, size: int) -> None:
         """Make room for vertices below `size`."""
         if size > len(self.degree):
@@ -109,6 +118,8 @@ class Graph:
             )
 
     def _merge(self) -> None:
+        if not self._pending:
+            return
         extra = _overlay(self._pending)
         start = np.concatenate((self._base.start, extra.start)).astype(np.int64)
         end = np.concatenate((self._base.end, extra.end)).astype(np.int64)

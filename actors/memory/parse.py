@@ -20,7 +20,7 @@ _ALIASES: Final[Mapping[str, str]] = {
 
 
 class Triple(Struct, frozen=True):
-    """A clean triple. `valid_from`/`valid_to`: seconds since 1970, half open. `passage`: its place in the plan, or -1."""
+    """A clean triple. `valid_from`/`valid_to`: seconds since 1970, half open. `passage`: place in the plan or -1."""
 
     subject: str
     relation: str
@@ -151,9 +151,12 @@ def _weight(value: Any) -> float:
 
 
 def names(parsed: Plan) -> dict[str, str]:
-    """Every entity named in a plan: normal form to the name first seen."""
+    """Every entity that a plan names, titles of passages among them: normal form to the name first seen."""
     found: dict[str, str] = {}
     for triple in parsed.triples:
         found.setdefault(normal(triple.subject), triple.subject)
         found.setdefault(normal(triple.object), triple.object)
+    for passage in parsed.passages:
+        if passage.title:
+            found.setdefault(normal(passage.title), passage.title)
     return found

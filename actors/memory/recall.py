@@ -9,11 +9,11 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from . import pagerank, seeding
-from .graph import PASSAGE_LINK, SYNONYM_LINK, vertex_of_node, vertex_of_passage
+from .graph import PASSAGE_LINK, SYNONYM_LINK, Graph, vertex_of_node, vertex_of_passage
 from .seeding import Tuning
 from .substrate import Substrate
 from .text import content_words, spans, words
-from .vectors import Floats
+from .vectors import Floats, Ints
 from .view import View
 
 FACT_NODES: Final = 60
@@ -24,10 +24,11 @@ Scored = list[tuple[int, float]]
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """A recall, decoded. `vectors`: the query's unit vector for each kind of thing that is searched."""
+    """A recall, decoded. `vector` searches (dimension,); `foreign` searches texts of other languages beside that."""
 
     text: str
-    vectors: Mapping[str, Floats]
+    vector: Floats
+    foreign: Floats | None = None
     k: int
     walk: bool = True
     as_of: int | None = None
@@ -69,20 +70,16 @@ class Recaller:
             return self._without_walk(facts, passages, nodes)
         weights = {vertex_of_node(node): weight for node, weight in nodes.items()}
         seeded = seeding.passage_weights(passages, self._tuning)
-        weights.update((vertex_of_passage(passage), weight * self._top(nodes)) for passage, weight in seeded.items())
+        weights.update((vertex_of_passage(passage), weight) for passage, weight in seeded.items())
         if not weights:
             return self._without_walk(facts, passages, nodes)
-        return self._walk(weights, nodes, facts, dict(passages))
-
-    def _top(self, nodes: Mapping[int, float]) -> float:
-        return max(nodes.values(), default=1.0) if self._tuning.relative_passages else 1.0
+        return self._walk(weights, nodes, facts)
 
     def _seed_facts(self) -> Scored:
         limit, question = self._tuning.candidates, self._question
         lexical = dict(self._substrate.facts.search(question.text, limit))
         shown = self._view.facts
-        ids, scores = self._substrate.index("fact").search(question.vectors["fact"], limit, shown)
-        cosines = dict(zip(ids.tolist(), scores.tolist(), strict=True))
+        cosines = self._near("fact", limit, shown)
         if shown is not None:
             allowed = set(shown.tolist())
             lexical = {fact: score for fact, score in lexical.items() if fact in allowed}
@@ -92,12 +89,27 @@ class Recaller:
         fused = seeding.fuse(cosines, lexical, self._tuning.lexical_fact)
         return [(fact, score) for fact, score in fused if self._view.shows(fact)]
 
+    def _near(self, kind: str, limit: int, shown: Ints | None) -> dict[int, float]:
+        """The nearest of a kind with their cosines; texts of other languages by what they mean in any of them."""
+        index, question = self._substrate.index(kind), self._question
+        ids, scores = index.search(question.vector, limit, shown)
+        cosines = dict(zip(ids.tolist(), scores.tolist(), strict=True))
+        others = self._substrate.foreign[kind]
+        if question.foreign is not None and others:
+            allowed = np.fromiter(others, np.int64, len(others))
+            if shown is not None:
+                allowed = np.intersect1d(allowed, shown)
+            ids, scores = index.search(question.foreign, limit, allowed)
+            for id, score in zip(ids.tolist(), scores.tolist(), strict=True):
+                cosines[id] = max(score, cosines.get(id, -1.0))
+        return cosines
+
     def _fill(self, cosines: dict[int, float], lexical: Mapping[int, float], kind: str) -> None:
         """Give what only the lexical search found its cosine (0 where it has no vector)."""
         alone = [id for id in lexical if id not in cosines]
         ids, vectors = self._substrate.index(kind).vectors(alone)
         cosines.update(dict.fromkeys(alone, 0.0))
-        cosines.update(zip(ids.tolist(), (vectors @ self._question.vectors[kind]).tolist(), strict=True))
+        cosines.update(zip(ids.tolist(), (vectors @ self._question.vector).tolist(), strict=True))
 
     def _closed_facts(self) -> dict[int, float]:
         """Facts of the past that the indexes no longer hold, scored by the words shared with the question."""
@@ -120,8 +132,7 @@ class Recaller:
         question, limit = self._question, self._tuning.passages
         lexical = dict(self._substrate.passages.search(question.text, limit))
         shown = self._view.passages
-        ids, scores = self._substrate.index("passage").search(question.vectors["passage"], limit, shown)
-        cosines = dict(zip(ids.tolist(), scores.tolist(), strict=True))
+        cosines = self._near("passage", limit, shown)
         if shown is not None:
             allowed = set(shown.tolist())
             lexical = {passage: score for passage, score in lexical.items() if passage in allowed}
@@ -132,10 +143,6 @@ class Recaller:
         chosen = facts[: self._tuning.facts]
         self._ends.update(self._ends_of([fact for fact, _ in chosen]))
         exact = self._exact_names()
-        close, cosines = self._substrate.index("node").search(self._question.vectors["node"], self._tuning.near_nodes)
-        for node, cosine in zip(close.tolist(), cosines.tolist(), strict=True):
-            if cosine >= self._tuning.near_floor and self._visible(node):
-                exact[node] = max(exact.get(node, 0.0), cosine * self._tuning.near)
         nodes = {node for fact, _ in chosen for node in self._ends[fact]} | set(exact)
         return seeding.node_weights(chosen, self._ends, exact, self._documents(nodes), self._tuning)
 
@@ -185,10 +192,8 @@ class Recaller:
         best = sorted(nodes.items(), key=lambda item: (-item[1], item[0]))
         return Found(nodes=best, facts=facts, passages=passages, seeds=best)
 
-    def _walk(
-        self, weights: Mapping[int, float], nodes: Mapping[int, float], facts: Scored, direct: Mapping[int, float]
-    ) -> Found:
-        graph = self._view.graph
+    def _walk(self, weights: Mapping[int, float], nodes: Mapping[int, float], facts: Scored) -> Found:
+        graph = self._view.graph if self._tuning.synonyms else self._view.graph.without(SYNONYM_LINK)
         graph.reserve(max(weights) + 1)
         seeds = np.array(list(weights), np.int64)
         walk = pagerank.push(
@@ -205,25 +210,15 @@ class Recaller:
         read = list(zip((vertices[odd] // 2).tolist(), mass[odd].tolist(), strict=True))
         return Found(
             nodes=near,
-            facts=self._rank_facts(walk, vertices[~odd][:FACT_NODES], facts),
-            passages=self._blend(read, direct),
+            facts=self._rank_facts(graph, walk, vertices[~odd][:FACT_NODES], facts),
+            passages=read,
             seeds=sorted(nodes.items(), key=lambda item: (-item[1], item[0])),
             residual=walk.residual,
             complete=walk.complete,
         )
 
-    def _blend(self, read: Scored, direct: Mapping[int, float]) -> Scored:
-        """Passages by the walk's mass, with a share of their direct score; found directly only = after the others."""
-        share = self._tuning.dense_passage
-        best, top = (read[0][1] if read else 1.0), max(direct.values(), default=1.0) or 1.0
-        scores = {passage: mass / best for passage, mass in read}
-        for passage, score in direct.items():
-            scores[passage] = scores.get(passage, 0.0) + share * max(score, 0.0) / top
-        return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-
-    def _rank_facts(self, walk: pagerank.Walk, around: npt.NDArray[np.int64], seeds: Scored) -> Scored:
+    def _rank_facts(self, graph: Graph, walk: pagerank.Walk, around: npt.NDArray[np.int64], seeds: Scored) -> Scored:
         """Facts by the mass that flows along them from both ends, lifted by how well they fit the question."""
-        graph = self._view.graph
         mass = np.zeros(graph.size)
         mass[walk.vertices] = walk.mass
         source, target, weight, edge = graph.out(around)
@@ -246,14 +241,8 @@ class Recaller:
 
     def _fit(self, facts: list[int]) -> dict[int, float]:
         ids, vectors = self._substrate.index("fact").vectors(facts)
-        cosines = np.maximum(vectors @ self._question.vectors["fact"], 0.0)
+        cosines = np.maximum(vectors @ self._question.vector, 0.0)
         return dict(zip(ids.tolist(), cosines.tolist(), strict=True))
-
-
-def synonyms_of(view: View, node: int) -> list[int]:
-    """Nodes that a synonym edge ties to this one."""
-    _, target, _, edge = view.graph.out(np.array([vertex_of_node(node)], np.int64))
-    return (target[edge == SYNONYM_LINK] // 2).tolist()
 
 
 def describe_nodes(substrate: Substrate, nodes: Sequence[int]) -> dict[int, str]:

@@ -19,7 +19,8 @@ CREATE TABLE relation (id INTEGER PRIMARY KEY, name TEXT NOT NULL, norm TEXT NOT
 CREATE TABLE source (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created_ns INTEGER NOT NULL) STRICT;
 CREATE TABLE passage (
     id INTEGER PRIMARY KEY AUTOINCREMENT, source INTEGER NOT NULL REFERENCES source, key TEXT, title TEXT,
-    text TEXT NOT NULL, digest BLOB NOT NULL, recorded_ns INTEGER NOT NULL, ended_ns INTEGER
+    text TEXT NOT NULL, digest BLOB NOT NULL, recorded_ns INTEGER NOT NULL, ended_ns INTEGER,
+    foreign_text INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE UNIQUE INDEX passage_once ON passage (source, digest) WHERE ended_ns IS NULL;
 CREATE TABLE mention (
@@ -30,7 +31,7 @@ CREATE TABLE edge (
     id INTEGER PRIMARY KEY AUTOINCREMENT, subject INTEGER NOT NULL REFERENCES node,
     relation INTEGER NOT NULL REFERENCES relation, object INTEGER NOT NULL REFERENCES node,
     weight REAL NOT NULL DEFAULT 1, supports INTEGER NOT NULL, valid_from INTEGER, valid_to INTEGER,
-    recorded_ns INTEGER NOT NULL, invalidated_ns INTEGER
+    recorded_ns INTEGER NOT NULL, invalidated_ns INTEGER, foreign_text INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX edge_subject ON edge (subject, relation, object);
 CREATE INDEX edge_object ON edge (object);
@@ -41,6 +42,8 @@ CREATE TABLE support (
     passage INTEGER NOT NULL DEFAULT 0, recorded_ns INTEGER NOT NULL, ended_ns INTEGER,
     PRIMARY KEY (edge, source, passage)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX edge_foreign ON edge (id) WHERE foreign_text = 1;
+CREATE INDEX passage_foreign ON passage (id) WHERE foreign_text = 1;
 CREATE INDEX support_source ON support (source);
 CREATE TABLE synonym (
     a INTEGER NOT NULL REFERENCES node, b INTEGER NOT NULL REFERENCES node, cosine REAL NOT NULL,

@@ -19,25 +19,21 @@ class Tuning(Struct, frozen=True, kw_only=True):
         passages: how many passages seed; passage_weight: their reset weight relative to the nodes'.
         exact: score of a node that the question names outright.
         nodes: how many node seeds are kept. specificity: divide by the number of documents naming the node.
-        dense_passage: share of the direct passage score in the final ranking.
+        synonyms, use_passages: off only to measure what they are worth.
+        fit: how much a fact's own likeness to the question lifts it. seed_fact: what being a seed adds to a fact.
     """
 
     facts: int = 5
     candidates: int = 60
-    lexical_fact: float = 0.3
+    lexical_fact: float = 0.2
     lexical_passage: float = 0.3
     passages: int = 200
     passage_weight: float = 0.1
     exact: float = 0.5
-    nodes: int = 15
+    nodes: int = 12
     specificity: bool = True
     synonyms: bool = True
     use_passages: bool = True
-    dense_passage: float = 0.0
-    relative_passages: bool = False
-    near: float = 0.0
-    near_nodes: int = 5
-    near_floor: float = 0.6
     fit: float = 1.0
     seed_fact: float = 0.1
     damping: float = 0.5
@@ -51,7 +47,8 @@ def fuse(cosines: Mapping[int, float], lexical: Mapping[int, float], weight: flo
     """
     best = max(lexical.values(), default=0.0) or 1.0
     scores = {id: cosine + weight * lexical.get(id, 0.0) / best for id, cosine in cosines.items()}
-    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    found = [(id, score) for id, score in scores.items() if score > 0]
+    return sorted(found, key=lambda item: (-item[1], item[0]))
 
 
 def node_weights(

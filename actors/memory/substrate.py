@@ -36,6 +36,7 @@ class Substrate:
         self.vectors: dict[str, VectorIndex] = {}
         self.fingerprint: str | None = self.database.meta("fingerprint")
         self.learning: Learning | None = None
+        self.foreign: dict[str, set[int]] = {"fact": set(), "passage": set()}
         self.generation = 0
         self._present: View | None = None
         self._special: OrderedDict[tuple[Any, ...], View] = OrderedDict()
@@ -55,6 +56,10 @@ class Substrate:
             dimension = self.dimension
             self.vectors = {kind: self._load(kind, dimension) for kind in KINDS}
             self.learning = Learning(self.database, dimension)
+            rows = self.database.rows("SELECT id FROM edge WHERE foreign_text = 1 AND invalidated_ns IS NULL")
+            self.foreign["fact"] = {fact for (fact,) in rows}
+            rows = self.database.rows("SELECT id FROM passage WHERE foreign_text = 1 AND ended_ns IS NULL")
+            self.foreign["passage"] = {passage for (passage,) in rows}
 
     def attach(self, fingerprint: str, dimension: int) -> None:
         """Bind an embedder to the file, or see that it is the one that the file was made with; load its vectors.
@@ -111,6 +116,8 @@ class Substrate:
         for kind, removed in zip(KINDS, gone, strict=True):
             if kind in self.vectors:
                 self.vectors[kind].remove(removed)
+        self.foreign["fact"].update(written.foreign_facts)
+        self.foreign["passage"].update(written.foreign_passages)
         if written.dated:
             self._present = None
         elif self._present is not None:

@@ -11,11 +11,13 @@ from .database import Database
 from .graph import PASSAGE_LINK, vertex_of_node, vertex_of_passage
 from .lexical import Lexical
 from .parse import Plan, Triple, names
-from .text import normal, spans
+from .text import looks_foreign, named_spans, normal
 
 Entry = tuple[int, int, float, int]
 Key = tuple[int, int, int, int | None, int | None]
 BATCH: Final = 20_000
+TEXT_READ_CHARS: Final = 20_000
+LANGUAGE_CHARS: Final = 500
 
 
 class Written(Struct, kw_only=True):
@@ -27,6 +29,8 @@ class Written(Struct, kw_only=True):
     gone_nodes: list[int] = []
     gone_facts: list[int] = []
     gone_passages: list[int] = []
+    foreign_facts: list[int] = []
+    foreign_passages: list[int] = []
     entries: list[Entry] = []
     dated: bool = False
     stored: int = 0
@@ -116,9 +120,12 @@ class Writer:
             )
             if known is None:
                 known, following = following, following + 1
-                row = (known, source, passage.key, passage.title, passage.text, digest, self._now)
+                foreign = looks_foreign(passage.text[:LANGUAGE_CHARS])
+                self.written.foreign_passages += [known] * foreign
+                row = (known, source, passage.key, passage.title, passage.text, digest, self._now, foreign)
                 self._run(
-                    "INSERT INTO passage (id, source, key, title, text, digest, recorded_ns) VALUES (?,?,?,?,?,?,?)",
+                    "INSERT INTO passage (id, source, key, title, text, digest, recorded_ns, foreign_text) "
+                    "VALUES (?,?,?,?,?,?,?,?)",
                     [row],
                 )
                 self.written.passages[known] = passage.full
@@ -150,7 +157,9 @@ class Writer:
             weight = max(t.weight for t in told)
             if edge is None:
                 edge, following = following, following + 1
-                edges.append((edge, *key[:3], weight, len(by), key[3], key[4], self._now))
+                foreign = looks_foreign(told[0].text)
+                edges.append((edge, *key[:3], weight, len(by), key[3], key[4], self._now, foreign))
+                self.written.foreign_facts += [edge] * foreign
                 self.written.facts[edge] = told[0].text
                 known[key] = edge
             elif fresh:
@@ -168,8 +177,8 @@ class Writer:
 
     def _insert_edges(self, edges: list[Any], supports: list[Any], weights: list[Any]) -> None:
         self._run(
-            "INSERT INTO edge (id, subject, relation, object, weight, supports, valid_from, valid_to, recorded_ns) "
-            "VALUES (?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO edge (id, subject, relation, object, weight, supports, valid_from, valid_to, recorded_ns, "
+            "foreign_text) VALUES (?,?,?,?,?,?,?,?,?,?)",
             edges,
         )
         self._run(
@@ -213,7 +222,9 @@ class Writer:
                 named[passages[triple.passage]].update((nodes[normal(triple.subject)], nodes[normal(triple.object)]))
         for passage, text in zip(passages, plan.passages, strict=True):
             if not named[passage]:
-                named[passage].update(self._known("node", spans(text.full[:20_000])).values())
+                named[passage].update(self._known("node", named_spans(text.text[:TEXT_READ_CHARS])).values())
+            if text.title:
+                named[passage].add(nodes[normal(text.title)])
         pairs = [(passage, node) for passage, mentioned in named.items() for node in mentioned]
         already = set(
             self._database.rows(

@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Raw
 
 from actors.base import Job
+from actors.memory import embed_later, linking
 from actors.memory.actor import MemoryActor
 from actors.memory.embed import choose
 from actors.memory.embed.base import Embedder, Floats, Kind
@@ -60,6 +61,10 @@ class Remembering:
         """As the inner one."""
         return self._inner.as_query(vector, text)
 
+    def as_foreign(self, vector: Floats, text: str) -> Floats | None:
+        """As the inner one."""
+        return self._inner.as_foreign(vector, text)
+
     def save(self) -> None:
         """Write what is new."""
         if not self._new:
@@ -76,6 +81,11 @@ class BenchActor(MemoryActor):
     def post(self, message: ActorMessage) -> None:
         """Say nothing."""
         del message
+
+    async def pending(self) -> int:
+        """How many names still wait for vectors or synonyms."""
+        store = self._store()
+        return await self._lane.run(lambda: embed_later.pending(store.database) + linking.pending(store))
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -108,7 +118,15 @@ class Memory:
         async def serve() -> Outcome:
             return await handler(Job(work, self.actor), PARAMS[action](**params))
 
-        return self._portal.call(serve)
+        outcome = self._portal.call(serve)
+        if action == "memory.ingest":
+            self._portal.call(self._linked)
+        return outcome
+
+    async def _linked(self) -> None:
+        """Wait until every synonym is drawn, so that what is measured does not depend on when it is asked."""
+        while await self.actor.pending():
+            await anyio.sleep(0.05)
 
     def store(self) -> Substrate:
         """The open store, for looking at it between calls."""

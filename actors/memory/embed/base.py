@@ -41,6 +41,10 @@ class Embedder(Protocol):
         """What a question's vector (dimension,) becomes before it is compared with stored ones; mostly itself."""
         ...
 
+    def as_foreign(self, vector: Floats, text: str) -> Floats | None:
+        """What it becomes to look among texts of other languages beside that; None where nothing is gained."""
+        ...
+
 
 def unit(vectors: Floats) -> Floats:
     """Each row scaled to length 1; rows that are zero or not finite become zero."""

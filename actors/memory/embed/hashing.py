@@ -37,6 +37,10 @@ class Hashing:
         """The vector itself."""
         return vector
 
+    def as_foreign(self, vector: Floats, text: str) -> Floats | None:  # noqa: ARG002 - one space for all languages
+        """Nothing beside."""
+        return None
+
     def _fill(self, row: Floats, text: str) -> None:
         for word in words(normal(text)):
             padded = f"<{word}>"

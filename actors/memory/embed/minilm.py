@@ -76,6 +76,10 @@ class MiniLM:
         """The vector itself."""
         return vector
 
+    def as_foreign(self, vector: Floats, text: str) -> Floats | None:  # noqa: ARG002 - one space for all languages
+        """Nothing beside."""
+        return None
+
     def _run(self, tokens: list[list[int]]) -> Floats:
         width = max(len(ids) for ids in tokens)
         ids, mask = np.zeros((len(tokens), width), np.int64), np.zeros((len(tokens), width), np.int64)

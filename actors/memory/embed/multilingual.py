@@ -46,3 +46,7 @@ class Multilingual:
     def as_query(self, vector: Floats, text: str) -> Floats:  # noqa: ARG002 - nothing depends on the text
         """The vector itself."""
         return vector
+
+    def as_foreign(self, vector: Floats, text: str) -> Floats | None:  # noqa: ARG002 - one space for all languages
+        """Nothing beside."""
+        return None

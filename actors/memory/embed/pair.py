@@ -9,14 +9,14 @@ from typing import Final
 
 import numpy as np
 
-from ..text import STOP_WORDS, words
+from ..text import looks_foreign
 from ..vectors import Block
 from .base import Floats, Kind
 from .minilm import MiniLM
 from .multilingual import Multilingual
 
 SHARE_ENGLISH: Final = 0.0
-SHARE_OTHER: Final = 0.85
+SHARE_OTHER: Final = 1.0
 HALF: Final = np.float32(0.5**0.5)
 
 
@@ -44,10 +44,15 @@ class Pair:
         weights[: self._english.dimension] = 2 * (1 - share)
         return vector * weights
 
+    def as_foreign(self, vector: Floats, text: str) -> Floats | None:
+        """For an English question: the multilingual half alone, which finds texts of other languages."""
+        if looks_foreign(text):
+            return None
+        rescued = vector * np.float32(2.0)
+        rescued[: self._english.dimension] = 0.0
+        return rescued
+
 
 def foreign_share(text: str) -> float:
     """How much the multilingual model says about a question: more when it does not look English."""
-    found = words(text)
-    latin = sum(word.isascii() for word in found)
-    english = latin == len(found) and any(word in STOP_WORDS for word in found)
-    return SHARE_ENGLISH if english or not found else SHARE_OTHER
+    return SHARE_OTHER if looks_foreign(text) else SHARE_ENGLISH

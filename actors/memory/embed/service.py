@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import anyio
+from msgspec import Struct
 
 from actors.base import Job, Lane
 from protocol.errors import Fault
@@ -17,6 +18,14 @@ from .base import Embedder, EmbedderError, Floats
 TURN_CHARS: Final = 2_000
 """A turn of the lane embeds about so much text, so that a question never waits long behind an ingest."""
 WAIT_MARGIN_S: Final = 0.25
+
+
+class QueryVectors(Struct, frozen=True):
+    """One question: `code` (dimension,) int8, `search` float, `foreign` float for texts of other languages or None."""
+
+    code: Codes
+    search: Floats
+    foreign: Floats | None
 
 
 class EmbedService:
@@ -66,11 +75,13 @@ class EmbedService:
         with anyio.move_on_after(limit_s):
             await self._settled.wait()
 
-    async def query(self, job: Job, text: str) -> tuple[Codes, Floats]:
-        """The question's own int8 vector, for what was learned, and the float one that searches (dimension,)."""
+    async def query(self, job: Job, text: str) -> QueryVectors:
+        """A question's vectors: its own int8 one for what was learned, and the float ones that search."""
         embedder = await self.ready(job)
         vectors = await self._lane.run(self._told, embedder, [text], "node")
-        return _codes(vectors)[0], embedder.as_query(vectors[0], text)
+        return QueryVectors(
+            _codes(vectors)[0], embedder.as_query(vectors[0], text), embedder.as_foreign(vectors[0], text)
+        )
 
     def _told(self, embedder: Embedder, texts: Sequence[str], kind: str) -> Floats:
         try:

@@ -1,5 +1,6 @@
 """Public retrieval sets, read from the shared data, and the baselines and measures that they are judged by."""
 
+import ast
 import json
 import math
 from collections import Counter
@@ -55,6 +56,47 @@ def musique() -> RetrievalSet:
         for q in questions
     ]
     return RetrievalSet("MuSiQue-train-100", passages, items)
+
+
+def wiki_gold() -> RetrievalSet:
+    """2Wiki, 500 training questions with gold triples, each triple told by the supporting passage it belongs to."""
+    text = data("retrieval/2wiki_train_500_gold_triples.json").read_text(encoding="utf-8")
+    rows = json.loads(text)
+    told: dict[tuple[str, str], list[Any]] = {}
+    items: list[Item] = []
+    for row in rows:
+        context = {title: " ".join(lines) for title, lines in ast.literal_eval(row["context"])}
+        for title, body in context.items():
+            told.setdefault((title, body), [])
+        support = list(dict.fromkeys(title for title, _ in row["supporting_facts"]))
+        for triple in row["evidences"]:
+            title = _tells(triple[0], support)
+            if title in context:
+                told[title, context[title]].append(triple)
+        gold = frozenset(f"{title}\n{context[title]}" for title in support if title in context)
+        items.append(Item(row["question"], gold))
+    passages = [Passage(title, body, triples) for (title, body), triples in told.items()]
+    return RetrievalSet("2Wiki-500 with gold triples", passages, [item for item in items if item.gold])
+
+
+def _tells(subject: str, titles: Sequence[str]) -> str:
+    """The supporting passage whose title is closest to a triple's subject."""
+    same = [title for title in titles if title.casefold() == subject.casefold()]
+    near = same or [title for title in titles if subject.casefold() in title.casefold()]
+    return (near or list(titles))[0]
+
+
+def wiki_text() -> RetrievalSet:
+    """2Wiki-101: text alone, 6,119 passages, gold by title."""
+    corpus = json.loads(data("retrieval/2wikimultihopqa_corpus.json").read_text(encoding="utf-8"))
+    questions = json.loads(data("retrieval/2wiki_101_questions.json").read_text(encoding="utf-8"))
+    passages = [Passage(row["title"], row["text"]) for row in corpus]
+    by_title = {passage.title: passage.full for passage in passages}
+    items = [
+        Item(q["question"], frozenset(by_title[title] for title in q["ground_truth"] if title in by_title))
+        for q in questions
+    ]
+    return RetrievalSet("2Wiki-101, text only", passages, [item for item in items if item.gold])
 
 
 class BM25:
