@@ -24,3 +24,11 @@ class Budget:
     def share(self, part: float) -> "Budget":
         """A budget that ends when `part` of what is left has passed."""
         return Budget(time.monotonic() + self.left_s() * part)
+
+    def within(self, seconds: float) -> "Budget":
+        """A budget that ends after so many seconds, or earlier with this one."""
+        return Budget(min(self.deadline, time.monotonic() + seconds))
+
+    def sized(self, spent_s: float) -> "Budget":
+        """A budget for an explanation: in proportion to what the answer itself took, at least two seconds."""
+        return Budget(min(self.deadline, time.monotonic() + 2 + 10 * spent_s))

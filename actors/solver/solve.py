@@ -1,5 +1,6 @@
 """`reason.solve` inside the worker: from a problem that was understood to the whole answer."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -15,6 +16,8 @@ from .dsl.faults import Defect, ProblemError
 from .dsl.names import undeclared, unknown_calls
 from .dsl.problem import Item, Problem, check_each, defect
 from .dsl.values import Assignment, Unreadable
+from .encoding.complaints import undeclared as undeclared_name
+from .encoding.complaints import unknown_function
 from .encoding.encoder import Encoder
 from .encoding.model import show, shown
 from .encoding.terms import Term, add, choose, integer, real
@@ -50,7 +53,7 @@ def encode(problem: Problem) -> Encoded:
     """
     items = [*problem.constraints, *problem.soft, *problem.options, *([problem.objective] if problem.objective else [])]
     encoder = Encoder(problem.declarations)
-    defects = _undeclared(problem, encoder, items)
+    defects = _undeclared(problem, items)
     faulty = {defect.where for defect in defects}
     terms: dict[str, Any] = {}
 
@@ -77,13 +80,15 @@ def encode(problem: Problem) -> Encoded:
     )
 
 
-def _undeclared(problem: Problem, encoder: Encoder, items: list[Item]) -> list[Defect]:
+def _undeclared(problem: Problem, items: list[Item]) -> list[Defect]:
     found: list[Defect] = []
     for item in items:
         for call in unknown_calls(problem.declarations, item.node):
-            found.append(defect(item.where, item.name, item.text, encoder.unknown_function(call).at(call.column)))
+            found.append(
+                defect(item.where, item.name, item.text, unknown_function(problem.declarations, call).at(call.column))
+            )
     for name, users in undeclared(problem.declarations, items).items():
-        error = encoder.undeclared(name)
+        error = undeclared_name(problem.declarations, name)
         found += [
             Defect(
                 where=user.where,
@@ -122,13 +127,15 @@ class _Run:
         self.answer = Solved(result="unknown")
 
     def outcome(self) -> Outcome:
+        started = time.monotonic()
         result, values = self.engine.find(*self.encoded.hard)
+        spent_s = time.monotonic() - started
         if result == "sat" and values is not None:
             self._satisfied(values)
         elif result == "unsat":
             self._set(result="unsat")
             self._tell(self._finish())
-            self._set(conflict=explain(self.engine.tracked(self.problem.constraints), self.budget))
+            self._set(conflict=explain(self.engine.tracked(self.problem.constraints), self.budget.sized(spent_s)))
             if self.answer.conflict is None:
                 self.notes.append("no time was left to find out which constraints are in conflict")
         else:
@@ -241,14 +248,13 @@ class _Run:
         found = [values]
         listed = self.wanted > 1
         budget = self.budget if listed else self.budget.share(_UNIQUE_SHARE)
-        solver = self.engine.solver
-        solver.add(*pinned)
+        self.engine.add(*pinned)
         complete: bool | None = None
         while len(found) < max(2, self.wanted + 1 if self.wanted < SOLUTIONS_MAX else self.wanted):
             other = self.engine.differs(found[-1])
             if other is None:
                 break
-            solver.add(other)
+            self.engine.add(other)
             result, next_values = self.engine.find(budget=budget)
             if result != "sat" or next_values is None:
                 complete = True if result == "unsat" else None

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from .faults import Defect, ExpressionError, ProblemError
-from .types import BoolType, EnumType, FiniteSet, IndexValue, IntType, RealType, Symbol, Type, finite
+from .types import BoolType, EnumType, IndexValue, Symbol, Type, finite
 from .typetext import read_type
 
 CELLS_MAX: Final = 20_000
@@ -70,6 +70,10 @@ class Declarations:
     def cells(self, symbol: Symbol) -> Iterator[tuple[IndexValue, ...]]:
         """The index tuples of a symbol; one empty tuple for a plain variable."""
         return itertools.product(*(index.values for index in symbol.indexes))
+
+    def finite(self) -> bool:
+        """Whether every value comes from a finite set."""
+        return all(isinstance(one.type, BoolType) or finite(one.type) is not None for one in self.symbols.values())
 
     def count(self) -> int:
         """How many single values a solution has."""
@@ -159,6 +163,3 @@ def _add_variable(found: Declarations, name: str, value: Any) -> None:
     if name in found.symbols:
         raise ExpressionError(f"{name} is declared twice", fix="remove one of them")
     found.add(read_type(name, value, found.sets))
-
-
-__all__ = ["BoolType", "Constant", "Declarations", "FiniteSet", "IntType", "RealType", "declare"]

@@ -6,14 +6,12 @@ A division or a list index that may be undefined makes the comparison around it 
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Any, Final
 
 import z3
 
-from ..dsl.declarations import Constant, Declarations
-from ..dsl.faults import ExpressionError, near
-from ..dsl.operators import ARITY, EXAMPLES, canonical, known_words
+from ..dsl.declarations import Declarations
+from ..dsl.faults import ExpressionError
 from ..dsl.syntax import (
     Apply,
     Binder,
@@ -29,28 +27,20 @@ from ..dsl.syntax import (
 from ..dsl.syntax import (
     Sequence as ListNode,
 )
-from ..dsl.types import BoolType, EnumType, FiniteSet, IndexValue, IntType, RealType, Symbol, Type, finite
-from . import arithmetic
-from .compare import Comparer
+from ..dsl.types import Symbol, finite
+from .cells import Cells
+from .complaints import check_arity, undeclared, unknown_function
 from .functions import FUNCTIONS, interval_membership
 from .terms import (
     ListTerm,
     Term,
-    add,
     boolean,
-    choose,
     conjunction,
     describe,
-    disjunction,
     implication,
     integer,
-    multiply,
-    negate,
-    negation,
     number,
     real,
-    same_kind,
-    z3_of,
 )
 
 TERMS_MAX: Final = 100_000
@@ -60,30 +50,12 @@ Guarded = tuple[Any, Value]
 """An item of a list and the condition under which it is there."""
 
 
-class Encoder:
-    """Encodes the expressions of one problem.
-
-    Attributes:
-        cells: the Z3 constant of each value to find, by name and index tuple.
-        domains: the declared ranges as constraints.
-        notes: repairs and readings that the user should know of.
-    """
+class Encoder(Cells):
+    """Encodes the expressions of one problem; see `Cells` for its attributes."""
 
     def __init__(self, declarations: Declarations) -> None:
-        self.declarations = declarations
-        self.cells: dict[str, dict[tuple[IndexValue, ...], Any]] = {}
-        self.domains: list[Any] = []
-        self.notes: dict[str, None] = {}
-        self.compare = Comparer(declarations, self.note)
+        super().__init__(declarations)
         self._terms = 0
-        self._unrolling = 0
-        self._conditions: list[list[Any]] = [[]]
-        for symbol in declarations.symbols.values():
-            self._declare(symbol)
-
-    def note(self, text: str) -> None:
-        """Tell the user of a reading, once."""
-        self.notes.setdefault(text)
 
     def constraint(self, node: Node) -> Any:
         """The Z3 truth value of a constraint.
@@ -103,19 +75,29 @@ class Encoder:
 
     def pending(self) -> list[Any]:
         """Conditions of definedness met outside of any truth value, as in an objective; taken once."""
-        found, self._conditions[0] = self._conditions[0], []
+        found, self.conditions[0] = self.conditions[0], []
         return found
 
     def truth(self, node: Node, env: Env) -> Any:
         """A Python or Z3 truth value, false where a part of it is undefined."""
-        self._conditions.append([])
+        self.conditions.append([])
         try:
             value = self.value(node, env)
         finally:
-            conditions = self._conditions.pop()
+            conditions = self.conditions.pop()
         if isinstance(value, ListTerm):
             return conjunction([*(self.as_truth(item, node) for item in value.flat()), *conditions])
         return conjunction([self.as_truth(value, node), *conditions])
+
+    def alternatives(self, node: Node, env: Env) -> list[Any]:
+        """The parts of an `or`: a list gives one for each item."""
+        self.conditions.append([])
+        try:
+            value = self.value(node, env)
+        finally:
+            conditions = self.conditions.pop()
+        terms = value.flat() if isinstance(value, ListTerm) else [value]
+        return [conjunction([self.as_truth(term, node), *conditions]) for term in terms]
 
     def as_truth(self, term: Value, node: Node) -> Any:
         """A term as truth value; 0 and 1 written as numbers are accepted."""
@@ -128,11 +110,6 @@ class Encoder:
             column=column_of(node),
             fix="compare it with something, e.g. x != 0; >= is written >=, not =>",
         )
-
-    def require(self, condition: Any) -> None:
-        """Make the truth value around this place false unless `condition` holds."""
-        if condition is not True:
-            self._conditions[-1].append(condition)
 
     def value(self, node: Node, env: Env) -> Value:
         """The term of any expression."""
@@ -167,204 +144,32 @@ class Encoder:
 
     # names
 
-    def _declare(self, symbol: Symbol) -> None:
-        cells: dict[tuple[IndexValue, ...], Any] = {}
-        for index in self.declarations.cells(symbol):
-            name = symbol.name + ("[" + ",".join(map(str, index)) + "]" if index else "")
-            cells[index] = self._cell(name, symbol.type)
-        self.cells[symbol.name] = cells
-
-    def _cell(self, name: str, kind: Type) -> Any:
-        match kind:
-            case BoolType():
-                return z3.Bool(name)
-            case RealType(low=low, high=high):
-                cell = z3.Real(name)
-                bounds = [cell >= z3_of(real(low))] if low is not None else []
-                bounds += [cell <= z3_of(real(high))] if high is not None else []
-            case EnumType(members=members):
-                cell = z3.Int(name)
-                bounds = [cell >= 0, cell < len(members)]
-            case IntType(low=low, high=high, values=values):
-                cell = z3.Int(name)
-                bounds = [cell >= z3_of(integer(low))] if low is not None else []
-                bounds += [cell <= z3_of(integer(high))] if high is not None else []
-                bounds += [z3.Or([cell == z3_of(integer(value)) for value in values])] if values else []
-            case _:
-                raise ExpressionError("an unknown type")
-        self.domains += bounds
-        return cell
-
     def _name(self, node: Name, env: Env) -> Value:
         text = node.text
         if not node.quoted:
             if text in env:
                 return env[text]
             if text in self.declarations.symbols:
-                return self._whole(self.declarations.symbols[text], ())
+                return self.whole(self.declarations.symbols[text], ())
             if text in self.declarations.constants:
                 return self.constant(self.declarations.constants[text])
         if self.declarations.enums_with(text):
             return Term("member", text)
         if text in self.declarations.sets:
             return ListTerm(self.set_values(finite(self.declarations.sets[text])))
-        raise self.undeclared(text)
-
-    def undeclared(self, text: str) -> ExpressionError:
-        """The error for a name that nothing declares, with near matches and the line to add."""
-        close = near(text, self.declarations.names())
-        fix = f"did you mean {' or '.join(close)}? otherwise " if close else ""
-        enums = [symbol.name for symbol in self.declarations.symbols.values() if isinstance(symbol.type, EnumType)]
-        add_to = f', or add "{text}" to the values of {enums[0]}' if enums else ""
-        return ExpressionError(
-            f"{text!r} is not declared",
-            fix=f'{fix}add to vars: "{text}": "int 1..5" (or "bool"){add_to}',
-            example=f'"vars": {{"{text}": "int 1..5"}}',
-        )
-
-    def constant(self, value: Constant) -> Value:
-        """Data as a term."""
-        match value:
-            case bool():
-                return boolean(value)
-            case int():
-                return integer(value)
-            case Fraction():
-                return real(value)
-            case str():
-                return Term("member", value)
-            case _:
-                return ListTerm([self.constant(item) for item in value])
-
-    def set_values(self, values: FiniteSet | None) -> list[Term]:
-        """The values of a finite set as terms."""
-        if values is None:
-            raise ExpressionError("the set is not finite", fix='declare it with bounds, e.g. "int 1..5"')
-        if values.enum:
-            return [Term("enum", place, values.enum) for place in range(len(values.values))]
-        return [integer(value) for value in values.values]
-
-    def _typed(self, symbol: Symbol, cell: Any) -> Term:
-        match symbol.type:
-            case BoolType():
-                return boolean(cell)
-            case RealType():
-                return real(cell)
-            case EnumType() as enum:
-                return Term("enum", cell, enum)
-            case _:
-                return integer(cell)
-
-    def _whole(self, symbol: Symbol, prefix: tuple[IndexValue, ...]) -> Value:
-        """The cells below an index prefix: one term, or lists of lists."""
-        if len(prefix) == len(symbol.indexes):
-            return self._typed(symbol, self.cells[symbol.name][prefix])
-        index = symbol.indexes[len(prefix)]
-        return ListTerm([self._whole(symbol, (*prefix, value)) for value in index.values], index.base)
-
-    # indexes
+        raise undeclared(self.declarations, text)
 
     def _index(self, target: Node, indexes: Sequence[Node | None], env: Env) -> Value:
         symbol = self._symbol_of(target, env)
         keys = [None if index is None else self.value(index, env) for index in indexes]
         if symbol is not None and symbol.indexes:
-            return self._access(symbol, keys, ())
-        return self._pick(self.value(target, env), keys)
+            return self.access(symbol, keys, ())
+        return self.pick_all(self.value(target, env), keys)
 
     def _symbol_of(self, target: Node, env: Env) -> Symbol | None:
         if isinstance(target, Name) and not target.quoted and target.text not in env:
             return self.declarations.symbols.get(target.text)
         return None
-
-    def _access(self, symbol: Symbol, keys: Sequence[Value | None], prefix: tuple[IndexValue, ...]) -> Value:
-        """One axis after the other: a constant key goes on, a variable one chooses, `*` makes a list."""
-        if not keys:
-            return self._whole(symbol, prefix)
-        if len(prefix) >= len(symbol.indexes):
-            raise ExpressionError(
-                f"{symbol.name} takes {len(symbol.indexes)} indexes, not more",
-                fix=f"write {symbol.name} with {len(symbol.indexes)}",
-            )
-        index, key = symbol.indexes[len(prefix)], keys[0]
-        if key is None:
-            return ListTerm([self._access(symbol, keys[1:], (*prefix, value)) for value in index.values], index.base)
-        if isinstance(key, ListTerm):
-            raise ExpressionError("a list is no index", fix="use a single value")
-        key = self._key(symbol, index, key)
-        if key.constant:
-            return self._access(symbol, keys[1:], (*prefix, self._constant_key(symbol, index, key)))
-        branches = [(value, self._access(symbol, keys[1:], (*prefix, value))) for value in index.values]
-        return self._choose_among(key, branches, index.enum)
-
-    def _key(self, symbol: Symbol, index: FiniteSet, key: Term) -> Term:
-        if index.enum:
-            try:
-                key = self.compare.align([key, Term("enum", 0, index.enum)])[0]
-            except ExpressionError as error:
-                raise ExpressionError(
-                    f"{symbol.name} is indexed by {describe(Term('enum', 0, index.enum))}: {error.problem}",
-                    fix=error.fix,
-                ) from None
-            return key
-        key = number(key, note=self.note)
-        if key.kind == "real":
-            raise ExpressionError(f"a real number indexes {symbol.name}", fix="use whole numbers")
-        return key
-
-    def _constant_key(self, symbol: Symbol, index: FiniteSet, key: Term) -> IndexValue:
-        """The index that a constant key names; under a quantifier one outside makes the truth value around it false."""
-        inside = 0 <= key.value < len(index.values) if index.enum else key.value in index.values
-        if inside:
-            return index.values[key.value] if index.enum else key.value
-        first, last = (index.values[0], index.values[-1]) if index.values else (0, -1)
-        if self._unrolling and index.values:
-            self.note(f"an index outside of {symbol.name}'s {first}..{last} makes its comparison false")
-            self.require(condition=False)
-            return first
-        where = key.value if index.enum is None else f"at place {key.value + 1}"
-        raise ExpressionError(
-            f"the index {where} is outside of {symbol.name}'s {first}..{last}",
-            fix="use an index within; counts start at 0, ranges as declared",
-        )
-
-    def _pick(self, target: Value, keys: Sequence[Value | None]) -> Value:
-        """Index a list that is no symbol: data, a literal, a row."""
-        if not keys:
-            return target
-        if not isinstance(target, ListTerm):
-            raise ExpressionError(
-                f"{describe(target)} cannot be indexed", fix="only arrays, functions and lists take indexes"
-            )
-        key = keys[0]
-        if key is None:
-            return ListTerm([self._pick(item, keys[1:]) for item in target.items], target.base)
-        if isinstance(key, ListTerm):
-            raise ExpressionError("a list is no index", fix="use a single value")
-        if key.kind in {"enum", "member"}:
-            key = self.compare.resolve(key)
-            place = integer(key.value if key.constant else key.value)
-        else:
-            place = number(key, note=self.note)
-        if place.kind == "real":
-            raise ExpressionError("a real number indexes a list", fix="use whole numbers")
-        if place.constant:
-            where = place.value - target.base
-            if not 0 <= where < len(target.items):
-                if self._unrolling and target.items:
-                    self.note("an index outside of a list makes its comparison false")
-                    self.require(condition=False)
-                    return self._pick(target.items[0], keys[1:])
-                raise ExpressionError(
-                    f"the index {place.value} is outside of {target.base}..{target.base + len(target.items) - 1}",
-                    fix="use an index within",
-                )
-            return self._pick(target.items[where], keys[1:])
-        branches = [(target.base + at, self._pick(item, keys[1:])) for at, item in enumerate(target.items)]
-        return self._choose_among(place, branches, None)
-
-    def pick(self, target: Value, key: Value) -> Value:
-        """One item of a list by a key that may be a variable."""
-        return self._pick(target, [key])
 
     def truth_of_membership(self, item: Node, group: Node, env: Env) -> Any:
         """Item in group, for a range, a list, a set, or a variable's domain."""
@@ -376,43 +181,20 @@ class Encoder:
         members = ListTerm(self.domain(group, env)).flat()
         return self.compare.one_of(value, members)
 
-    def _choose_among(self, key: Term, branches: Sequence[tuple[IndexValue, Value]], enum: EnumType | None) -> Value:
-        """The branch that a variable key selects; outside of all of them the truth value around is false."""
-        if not branches:
-            raise ExpressionError("an empty list is indexed", fix="give it items")
-        places = [branches_at if enum is None else at for at, (branches_at, _) in enumerate(branches)]
-        conditions = [z3_of(key) == place for place in places]
-        self.require(z3.Or(conditions))
-        self.note("a list indexed by a variable also asks that the index lies within the list")
-        return self._merge(conditions, [value for _, value in branches])
-
-    def _merge(self, conditions: Sequence[Any], values: Sequence[Value]) -> Value:
-        if all(isinstance(value, ListTerm) for value in values):
-            lists = [value for value in values if isinstance(value, ListTerm)]
-            width = min(len(value.items) for value in lists)
-            return ListTerm(
-                [self._merge(conditions, [value.items[at] for value in lists]) for at in range(width)], lists[0].base
-            )
-        terms = self.compare.align([value for value in values if isinstance(value, Term)])
-        chosen = terms[-1]
-        for condition, term in zip(reversed(conditions[:-1]), reversed(terms[:-1]), strict=True):
-            chosen = choose(condition, term, chosen)
-        return chosen
-
     # lists and quantifiers
 
     def items(self, node: Comprehension, env: Env) -> list[Guarded]:
         """The items of a comprehension, each with the condition under which it is there."""
         found: list[Guarded] = []
-        for inner in self._bindings(node.binders, env):
+        for inner in self.bindings(node.binders, env):
             condition = True if node.where is None else self.truth(node.where, inner)
             if condition is False:
                 continue
-            self._conditions.append([])
+            self.conditions.append([])
             try:
                 value = self.value(node.body, inner)
             finally:
-                conditions = self._conditions.pop()
+                conditions = self.conditions.pop()
             if isinstance(value, Term) and value.kind == "bool":
                 value = boolean(conjunction([value.value, *conditions]))
                 conditions = []
@@ -421,16 +203,17 @@ class Encoder:
             found.append((condition, value))
         return found
 
-    def _bindings(self, binders: Sequence[Binder], env: Env) -> Iterator[Env]:
+    def bindings(self, binders: Sequence[Binder], env: Env) -> Iterator[Env]:
+        """The environments in which a body is to be read."""
         if not binders:
             yield env
             return
         for value in self.domain(binders[0].domain, env):
-            self._unrolling += 1
+            self.unrolling += 1
             try:
-                yield from self._bindings(binders[1:], {**env, binders[0].name: value})
+                yield from self.bindings(binders[1:], {**env, binders[0].name: value})
             finally:
-                self._unrolling -= 1
+                self.unrolling -= 1
 
     def domain(self, node: Node, env: Env) -> list[Value]:
         """What a bound name runs over."""
@@ -499,101 +282,22 @@ class Encoder:
             keys: list[Value | None] = [self.value(arg, env) for arg in node.args]
             if len(keys) != len(symbol.indexes):
                 raise ExpressionError(
-                    f"{symbol.name} takes {len(symbol.indexes)} arguments, not {len(keys)}", fix="give one per index"
+                    f"{symbol.name} takes {len(symbol.indexes)} arguments, not {len(keys)}",
+                    fix="give one for each index",
                 )
-            return self._access(symbol, keys, ())
-        if canonical(node.op) is None and node.op not in FUNCTIONS and node.op not in _CONNECTIVES:
-            raise self.unknown_function(node)
-        self._check_arity(node)
-        if node.op in _CONNECTIVES:
-            return self._connective(node, env)
-        if node.op in {"=", "distinct", "<", "<=", ">", ">="}:
-            return boolean(self._comparison(node, env))
+            return self.access(symbol, keys, ())
+        if node.op not in FUNCTIONS:
+            raise unknown_function(self.declarations, node)
+        check_arity(node)
         return FUNCTIONS[node.op](self, node, env)
-
-    def unknown_function(self, node: Apply) -> ExpressionError:
-        """The error for a call of what is no function."""
-        symbol = self.declarations.symbols.get(node.op)
-        if symbol is not None:
-            return ExpressionError(
-                f"{node.op} is a plain variable and takes no arguments", fix=f"write {node.op} alone"
-            )
-        close = near(node.op, [*known_words(), *self.declarations.symbols])
-        fix = (
-            f"did you mean {' or '.join(close)}?"
-            if close
-            else "use the functions that meta.schema lists; nothing is run as code"
-        )
-        return ExpressionError(f"the function {node.op!r} does not exist", fix=fix)
-
-    def _check_arity(self, node: Apply) -> None:
-        if (
-            len(node.args) == 1
-            and isinstance(node.args[0], Comprehension | ListNode)
-            and node.op not in {"not", "neg", "abs", "ite"}
-        ):
-            return
-        fewest, most = ARITY.get(node.op, (0, TERMS_MAX))
-        if not fewest <= len(node.args) <= most:
-            wanted = str(fewest) if fewest == most else f"{fewest} to {most}" if most < 99 else f"at least {fewest}"  # noqa: PLR2004
-            raise ExpressionError(
-                f"{node.word or node.op} takes {wanted} arguments, not {len(node.args)}",
-                fix=EXAMPLES.get(node.op, "see meta.schema"),
-                example=EXAMPLES.get(node.op, ""),
-            )
-
-    def _comparison(self, node: Apply, env: Env) -> Any:
-        args = [self.value(arg, env) for arg in node.args]
-        if len(args) == 1 and isinstance(args[0], ListTerm):
-            args = list(args[0].items)
-        if node.op == "distinct" and len(args) > 2:  # noqa: PLR2004
-            return self.compare.all_different([term for term in ListTerm(args).flat()])
-        return conjunction(
-            [self.compare.compare(node.op, left, right) for left, right in zip(args, args[1:], strict=False)]
-        )
-
-    def _connective(self, node: Apply, env: Env) -> Term:
-        match node.op:
-            case "and" | "or":
-                parts = self._truths(node.args, env, implied=node.op == "and")
-                return boolean(conjunction(parts) if node.op == "and" else disjunction(parts))
-            case "not":
-                return boolean(negation(self.truth(node.args[0], env)))
-            case "nand" | "nor":
-                parts = [self.truth(arg, env) for arg in node.args]
-                return boolean(negation(conjunction(parts) if node.op == "nand" else disjunction(parts)))
-            case "=>":
-                parts = [self.truth(arg, env) for arg in node.args]
-                result = parts[-1]
-                for part in reversed(parts[:-1]):
-                    result = implication(part, result)
-                return boolean(result)
-            case "xor":
-                return boolean(_parity([self.truth(arg, env) for arg in node.args]))
-            case _:
-                parts = [self.truth(arg, env) for arg in node.args]
-                return boolean(conjunction([_same(one, other) for one, other in zip(parts, parts[1:], strict=False)]))
-
-    def _truths(self, args: Sequence[Node], env: Env, *, implied: bool) -> list[Any]:
-        """The parts of and/or; an item under a condition is implied by it, or holds with it."""
-        parts: list[Any] = []
-        for arg in args:
-            if isinstance(arg, Comprehension):
-                for inner in self._bindings(arg.binders, env):
-                    condition = True if arg.where is None else self.truth(arg.where, inner)
-                    part = True if condition is False else self.truth(arg.body, inner)
-                    parts.append(implication(condition, part) if implied else conjunction([condition, part]))
-            else:
-                parts.append(self.truth(arg, env))
-        return parts
 
     def branch(self, condition: Any, node: Node, env: Env) -> Value:
         """A branch of if: what it asks for is asked only when it is taken."""
-        self._conditions.append([])
+        self.conditions.append([])
         try:
             value = self.value(node, env)
         finally:
-            conditions = self._conditions.pop()
+            conditions = self.conditions.pop()
         for one in conditions:
             self.require(implication(condition, one))
         return value
@@ -601,34 +305,9 @@ class Encoder:
     def if_then_else(self, condition: Any, yes: Value, no: Value) -> Value:
         """One of two values; they must be of one kind."""
         return (
-            self._merge([condition, True], [yes, no])
+            self.merge([condition, True], [yes, no])
             if condition not in (True, False)
             else yes
             if condition is True
             else no
         )
-
-
-_CONNECTIVES: Final = frozenset({"and", "or", "not", "nand", "nor", "=>", "xor", "iff"})
-
-
-def _same(one: Any, other: Any) -> Any:
-    for fixed, free in ((one, other), (other, one)):
-        if isinstance(fixed, bool):
-            return free if fixed else negation(free)
-    return one == other
-
-
-def _parity(parts: Sequence[Any]) -> Any:
-    result: Any = False
-    for part in parts:
-        if isinstance(result, bool):
-            result = negation(part) if result else part
-        elif isinstance(part, bool):
-            result = negation(result) if part else result
-        else:
-            result = z3.Xor(result, part)
-    return result
-
-
-__all__ = ["Encoder", "add", "arithmetic", "multiply", "negate", "same_kind"]

@@ -9,6 +9,7 @@ from ..dsl.faults import ExpressionError
 from ..dsl.syntax import Apply, Comprehension, Interval, Node, column_of
 from ..dsl.syntax import Sequence as ListNode
 from . import arithmetic
+from .connectives import CONNECTIVES
 from .globals import GLOBALS
 from .terms import ListTerm, Term, add, boolean, choose, describe, integer, multiply, negate, negation, number, z3_of
 
@@ -91,6 +92,10 @@ def _product(encoder: "Encoder", node: Apply, env: "Env") -> Term:
 def _quotient(encoder: "Encoder", node: Apply, env: "Env") -> Term:
     left, right = (number(encoder.value(arg, env), note=encoder.note) for arg in node.args)
     if right.constant:
+        if right.value == 0 and encoder.unrolling:
+            encoder.note("a division by 0 makes its comparison false")
+            encoder.require(condition=False)
+            return integer(0)
         if right.value == 0:
             raise ExpressionError("division by 0", fix="divide by something else")
     else:
@@ -197,6 +202,7 @@ def needs_list(node: Node, value: "Value") -> ExpressionError:
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
+    **CONNECTIVES,
     **GLOBALS,
     "+": _sum,
     "sum": _sum,

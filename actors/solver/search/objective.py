@@ -63,20 +63,10 @@ class Climb:
 
     def find(self, *more: Any, budget: Budget) -> tuple[Result, Assignment | None, Any]:
         """A solution with its objective."""
-        solver = self.engine.solver
-        if budget.spent():
-            self.engine.reason = "timeout"
-            return "unknown", None, None
-        solver.push()
-        try:
-            solver.add(*self.hard, *more)
-            result = self.engine.verdict(solver, budget)
-            if result != "sat":
-                return result, None, None
-            model = solver.model()
-            return result, self.engine.values(model), value_of(model.eval(self.goal, model_completion=True))
-        finally:
-            solver.pop()
+        result, model = self.engine.ask(*self.hard, *more, budget=budget)
+        if model is None:
+            return result, None, None
+        return result, self.engine.values(model), value_of(model.eval(self.goal, model_completion=True))
 
     def run(self, first: Assignment, objective: Any, budget: Budget) -> Best:
         """The best that the budget allows."""

@@ -68,7 +68,8 @@ _PASSED_OPTIONS: Final = frozenset(
         ":produce-assertions",
     }
 )
-_DANGEROUS: Final = re.compile(r"file|channel|log|dump|trace|path|memory|timeout|rlimit|dot", re.IGNORECASE)
+_PRIORITIES: Final = frozenset({"lex", "box", "pareto"})
+_DANGEROUS: Final = re.compile(r"file|channel|(?<!data)log|dump|trace|path|memory|timeout|rlimit|dot", re.IGNORECASE)
 _TUNING: Final = re.compile(
     r"^:(?:(?:smt|sat|nlsat|rewriter|opt|fp|parallel|tactic|model|combined_solver|solver|pp|algebraic|sls|lp|parser|ackermannization|rcf|euf)\.[\w.-]+"
     r"|proof|model|model_validate|model-validate|auto[-_]config|random[-_]seed|verbosity|unsat_core|produce-proofs|produce-interpolants|print-success"
@@ -153,12 +154,11 @@ def _passed(group: Group, text: str, line: int, notes: list[str]) -> str:
     if name == "set-option":
         option = group.items[1]
         assert isinstance(option, Atom)
+        if option.text == ":opt.priority" and len(group.items) > 2 and isinstance(group.items[2], Atom):  # noqa: PLR2004
+            return f"(set-option :opt.priority {group.items[2].text})" if group.items[2].text in _PRIORITIES else ""
         if option.text not in _PASSED_OPTIONS:
             notes.append(f"line {line}: the option {option.text} tunes the solver and was left out")
             return ""
     if name in {"set-info", "exit", "get-proof"}:
         return ""
-    if name == "check-sat-using":
-        notes.append(f"line {line}: check-sat-using was answered as check-sat")
-        return "(check-sat)"
     return text[group.start : group.end]

@@ -1,5 +1,6 @@
 """`smt2` requests: run a script that passed the allowlist, answer each check and each question in it."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -37,6 +38,8 @@ _QUESTIONS: Final = frozenset(
         "echo",
     }
 )
+_OBJECTIVES: Final = frozenset({"maximize", "minimize", "assert-soft"})
+_OPTIMISING_SHARE: Final = 0.6
 _FRAMES: Final = frozenset({"push", "pop", "reset", "reset-assertions", "check-sat-assuming"})
 _CONFLICT_ASSERTS_MAX: Final = 300
 
@@ -57,7 +60,8 @@ class _Run:
         self.tell = tell
         self.notes = list(script.notes)
         names = {command.name for command in script.commands}
-        self.optimises = bool(names & {"maximize", "minimize", "assert-soft"})
+        self.optimises = bool(names & _OBJECTIVES)
+        self.spent_s = 0.0
         self.session = Session(source, budget, cores=":named" in source or "get-unsat-core" in names)
         self.answer = Solved(result="unknown", reason="incomplete (no check-sat was run)")
         self.checks: list[Checked] = []
@@ -88,7 +92,14 @@ class _Run:
         return sentence(self.answer, tuple(dict.fromkeys(self.notes)))
 
     def _check(self, command: Command) -> None:
-        result, reason = self.session.check(command.text)
+        started = time.monotonic()
+        result, reason = self.session.check(
+            command.text, self.budget.share(_OPTIMISING_SHARE) if self.optimises else None
+        )
+        self.spent_s = time.monotonic() - started
+        if self.optimises and result == "unknown":
+            self._without_objectives(command)
+            return
         self.answer = Solved(
             result="sat" if result == "sat" else "unsat" if result == "unsat" else "unknown", reason=reason
         )
@@ -98,6 +109,25 @@ class _Run:
             self._set(model=found)
             if self.optimises:
                 self._objectives()
+        self.checks.append(Checked(command=command.name, line=command.line, result=result, reason=reason, model=found))
+        self.tell(self._finish())
+
+    def _without_objectives(self, command: Command) -> None:
+        """The optimiser gave up: at least tell whether there is a solution at all."""
+        plain = Session(self.source, self.budget, cores=False)
+        for earlier in self.script.commands:
+            if earlier is command:
+                break
+            if earlier.name not in _OBJECTIVES | _CHECKS | _QUESTIONS:
+                plain.run(earlier.text)
+        result, reason = plain.check()
+        self.answer = Solved(
+            result="sat" if result == "sat" else "unsat" if result == "unsat" else "unknown", reason=reason
+        )
+        found = values.model(plain.run("(get-model)")) if result == "sat" else {}
+        if result == "sat":
+            self._set(model=found, optimum="best_so_far")
+            self.notes.append("the optimiser gave up in its time; this solution is not optimised")
         self.checks.append(Checked(command=command.name, line=command.line, result=result, reason=reason, model=found))
         self.tell(self._finish())
 
@@ -145,7 +175,7 @@ class _Run:
         except z3.Z3Exception:
             return
         if len(parts) == len(items):
-            self._set(conflict=explain(Tracked([], parts, items), self.budget))
+            self._set(conflict=explain(Tracked([], parts, items), self.budget.sized(self.spent_s)))
 
 
 def _item(command: Command, source: str) -> Item:

@@ -40,11 +40,12 @@ class Session:
             said = error.value
             return said.decode("utf-8", "replace").strip() if isinstance(said, bytes) else str(said)
 
-    def check(self, text: str = "(check-sat)") -> tuple[str, str]:
+    def check(self, text: str = "(check-sat)", budget: Budget | None = None) -> tuple[str, str]:
         """The result of a check within what is left of the budget, and the reason when unknown."""
-        if self._budget.spent():
+        budget = budget or self._budget
+        if budget.spent():
             return "unknown", "timeout"
-        self.run(f"(set-option :timeout {self._budget.left_ms()})")
+        self.run(f"(set-option :timeout {budget.left_ms()})")
         printed = self.run(text)
         result = next((line for line in printed.split() if line in {"sat", "unsat", "unknown"}), "unknown")
         if result != "unknown":
