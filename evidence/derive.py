@@ -162,14 +162,14 @@ def _rule(cell: Sequence[Record], pairs: Pairs, p: dict[str, float], low_alpha: 
     used, confirming = _split(cell, "derive"), _split(cell, "heldout")
     heldout = _pool(confirming).difference if confirming else None
     cost = _mean_cost(used)
-    judged, caps = _capped(judge(pairs, heldout=heldout, dearer=cost.dearer, **p), used)
-    first = used[0]
+    judged = judge(pairs, heldout=heldout, dearer=cost.dearer, **p)
+    caps, first = _held_back(used), used[0]
     return Rule(
         action=first.action,
         contrast=first.contrast,
         model=first.model,
         cell=first.cell,
-        level=judged.level,
+        level=capped(judged.level, harmful=p["p_loss"] < ALPHA) if caps else judged.level,
         why=judged.why,
         pairs=pairs,
         difference=round(pairs.difference, DIGITS),
@@ -199,16 +199,21 @@ def _significant(p: float) -> float:
     return float(f"{p:.3g}")
 
 
-def _capped(judged: Judged, used: Sequence[Record]) -> tuple[Judged, tuple[str, ...]]:
+def capped(level: Level, *, harmful: bool) -> Level:
+    """What is left of a level that something holds back: a cost alone is no reason to be wary."""
+    if level == "recommended" or (level == "discouraged" and harmful):
+        return "experimental"
+    return "neutral" if level == "discouraged" else level
+
+
+def _held_back(used: Sequence[Record]) -> tuple[str, ...]:
     """Counts that are not exact, or from an uncommitted tree, never carry more than experimental."""
     caps: list[str] = []
     if any(r.provenance.counts != "exact" for r in used):
         caps.append("the counts were reconstructed from published rates")
     if any(r.provenance.dirty for r in used):
         caps.append("measured on uncommitted code")
-    if caps and judged.level in ("recommended", "discouraged"):
-        return Judged("experimental", judged.why), tuple(caps)
-    return judged, tuple(caps)
+    return tuple(caps)
 
 
 def _mean_cost(records: Sequence[Record]) -> Cost:

@@ -17,7 +17,14 @@ from .rules import Rule
 HINT_MAX_TOKENS = 120
 SLOT_MAX_TOKENS = 36
 """The general sentence has 28, and the whole tool definition with it 388 of 400 (Qwen tokenizer)."""
+_GOALS = {
+    "optimize": "the best of many is wanted",
+    "options": "options are to be judged",
+    "enumerate": "all solutions are wanted",
+}
+"""The goals that an action's name does not tell."""
 _PIECES = re.compile(r"[^\W\d_]+|\s(?=\d)|\d|[^\w\s]|_")
+DEARER = "it costs more and gains too little, "
 COMPLIANCE_MIN = 0.2
 """A hint that is surely followed less often than this is not worth its tokens in a prompt."""
 HANDSHAKE = "Call meta.handshake with your model name once to get advice measured on models like you."
@@ -54,7 +61,7 @@ def tokens(text: str) -> int:
 
 def when(cell: Cell) -> str:
     """The kind of task in words, as a clause; "" for any task."""
-    parts: list[str] = []
+    parts = [_GOALS[cell.goal]] if cell.goal in _GOALS else []
     if cell.facts_exceed_ctx is not None:
         parts.append("the facts do not fit your context" if cell.facts_exceed_ctx else "the facts fit your context")
     counts = [(cell.n_vars, "unknowns"), (cell.n_atoms, "conditions")]
@@ -73,12 +80,11 @@ def hint(advice: Advice) -> str:
     start = f"When {clause}, " if clause else ""
     figures = _figures(rule)
     sentence = {
-        ("recommended", True): f"use {rule.action}: {figures}.",
-        ("experimental", True): f"{rule.action} may help: {figures}, not yet certain.",
-        ("experimental", False): f"{rule.action} may not help: {figures}, not yet certain.",
-        ("discouraged", True): f"do without {rule.action}: it costs more and gains too little, {figures}.",
-        ("discouraged", False): f"do without {rule.action}: {figures}.",
-    }.get((advice.level, advice.helps), "")
+        "recommended": f"use {rule.action}: {figures}.",
+        "experimental": f"{'consider' if advice.helps else 'be wary of'} {rule.action}: {figures}, not yet certain.",
+        "discouraged": f"do without {rule.action}: {'' if rule.harmful else DEARER}{figures}.",
+        "neutral": "",
+    }[advice.level]
     text = start + sentence
     return text[:1].upper() + text[1:] if sentence else ""
 

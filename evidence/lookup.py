@@ -9,7 +9,7 @@ from datetime import date
 
 from msgspec import Struct
 
-from .derive import N_ADVICE
+from .derive import N_ADVICE, capped
 from .features import Features
 from .profiles import Profile
 from .records import Cell, Model
@@ -17,7 +17,6 @@ from .rules import Level, Rule
 
 SIZE_RATIO = 1.5
 """Sizes this close count as the same band."""
-STRONG: tuple[Level, ...] = ("recommended", "discouraged")
 
 
 class Advice(Struct, frozen=True, kw_only=True):
@@ -115,8 +114,7 @@ def _apply(rule: Rule, near: Fit, today: date, capabilities: Mapping[str, str]) 
         caps.append(f"expired on {rule.expires}")
     if rule.capability and rule.capability != capabilities.get(rule.action, rule.capability):
         caps.append("measured on another version of the action")
-    level: Level = "experimental" if caps and rule.level in STRONG else rule.level
-    return Advice(rule=rule, level=level, caps=tuple(caps))
+    return Advice(rule=rule, level=capped(rule.level, harmful=rule.harmful) if caps else rule.level, caps=tuple(caps))
 
 
 def choose(near: Iterable[tuple[int, Advice]], action: str, applies: Callable[[Cell], bool]) -> Advice | None:

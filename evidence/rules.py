@@ -47,6 +47,11 @@ class Rule(Struct, frozen=True, kw_only=True, omit_defaults=True):
     measured: str = ""
     expires: str = ""
 
+    @property
+    def harmful(self) -> bool:
+        """Whether the bounds say that the action does harm, and not only that it costs more than it gains."""
+        return self.high < 0
+
 
 class Evidence(Struct, frozen=True, kw_only=True):
     """`evidence/data/evidence.json`: every record and every rule that follows from them."""

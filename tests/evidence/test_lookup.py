@@ -139,7 +139,14 @@ def test_no_hint_reminds_of_a_format_and_each_tells_its_figures():
         assert str(advice.rule.pairs.n) in text
         assert tokens(text) <= 50, text
         assert text[0].isupper()
+        assert advice.rule.action in text, "as it is to be written in a call"
         assert text.endswith(".")
+
+
+def test_what_only_costs_too_much_is_told_in_full_or_not_at_all():
+    dear = confirmed(Pairs(195, 2, 1, 2), cost=Cost(tokens_with=900, tokens_without=300))
+    assert "costs more" in hint(advise(dear, "qwen3-4b"))
+    assert advise(dear, "qwen3-8b").level == "neutral"
 
 
 def test_neutral_says_nothing():
@@ -187,4 +194,5 @@ def test_cells_are_told_as_clauses():
     assert (
         when(Cell(facts_exceed_ctx=True, n_vars=(3, 3))) == "the facts do not fit your context and there are 3 unknowns"
     )
-    assert when(Cell()) == ""
+    assert when(Cell(goal="optimize", n_atoms=(2, 4))) == "the best of many is wanted and there are 2 to 4 conditions"
+    assert when(Cell(goal="solve")) == ""
