@@ -18,7 +18,7 @@ from protocol.action import Outcome
 from protocol.actions import memory as words
 from protocol.errors import Fault, ParamFault
 
-from . import answering, embed_later, linking, parse, schema, writes
+from . import answering, drawing, embed_later, exchange, linking, parse, schema, writes
 from .backup import Backups, read_only
 from .database import Lock
 from .embed.service import EmbedService, QueryVectors
@@ -74,6 +74,9 @@ class MemoryActor(Actor):
             "memory.consolidate": self.consolidate,
             "memory.restore": self.restore,
             "memory.stats": self.stats,
+            "memory.reindex": self.reindex,
+            "memory.export": self.export,
+            "memory.graph": self.graph,
         }
 
     async def start(self) -> tuple[str, ...]:
@@ -347,6 +350,32 @@ class MemoryActor(Actor):
     def _before_migration(self, path: Path) -> None:
         with contextlib.closing(read_only(path)) as connection:
             self.backups.make(connection, "migration")
+
+    async def reindex(self, job: Job, params: words.Reindex) -> Outcome:  # noqa: ARG002 - takes no more
+        """Bind the embedder in force to the file and embed everything anew; a killed run goes on at the next start."""
+        embedder = await self.embeddings.ready(job)
+        total = await self._lane.run(embed_later.renew, self._store(), embedder.fingerprint, embedder.dimension)
+        self._embedded = anyio.Event()
+        await self._attach()
+        await self._wait_embedded(job, None)
+        left = await self._lane.run(embed_later.pending, self._store().database)
+        reply = words.Reindexed(embedded=total - left, waiting=left, embedder=embedder.fingerprint)
+        text = f"{total - left} of {total} texts embedded with {embedder.name}" + (
+            ", the rest follows." if left else "."
+        )
+        return Outcome(summary=text, data=reply, partial=bool(left))
+
+    async def export(self, job: Job, params: words.Export) -> Outcome:  # noqa: ARG002 - a read
+        """One page of the store."""
+        page = await self._lane.run(exchange.export, self._store(), params.kind, params.after, params.limit)
+        return Outcome(summary=f"{len(page.items)} of {page.total} {params.kind}.", data=page)
+
+    async def graph(self, job: Job, params: words.Picture) -> Outcome:
+        """A page that draws a neighbourhood, or how a recall flowed."""
+        vectors = None
+        if params.query is not None:
+            vectors = await self.embeddings.query(job, _query(params.query))
+        return await self._lane.run(drawing.draw, self._store(), params, vectors, self.tuning)
 
     async def stats(self, job: Job, params: words.StatsParams) -> Outcome:  # noqa: ARG002 - takes none
         """Counts and state, for status, doctor and meta.stats; served also while the embedder loads."""

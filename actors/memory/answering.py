@@ -9,11 +9,11 @@ from protocol.action import Outcome
 from protocol.actions import memory as words
 from protocol.errors import Fault, ParamFault
 
-from . import dates
+from . import dates, explain
 from .embed.service import QueryVectors
 from .gate import Gate
 from .learning import BOOST_SCALE, Meaning
-from .recall import Question, Recaller, Scored, describe_facts, describe_nodes
+from .recall import Found, Question, Recaller, Scored, describe_facts, describe_nodes
 from .seeding import Tuning
 from .substrate import Substrate
 from .vectors import Codes
@@ -51,6 +51,7 @@ def answer(
         learned=bool(lifted),
         learned_as=_learned_as(store, [one for one in meanings if one.node in lifted]),
         seeds=[node.name for node in _nodes(store, found.seeds[: params.k], set())],
+        paths=_paths(store, params, question, found) if params.explain else [],
         residual=round(found.residual, 6),
         mode=params.mode,
     )
@@ -72,6 +73,12 @@ def _meanings(store: Substrate, params: words.Recall, query: str, code: Codes, g
 def _learned_as(store: Substrate, meanings: Sequence[Meaning]) -> list[words.LearnedAs]:
     names = describe_nodes(store, [one.node for one in meanings])
     return [words.LearnedAs(node=names[one.node], taught=one.example, strength=one.strength) for one in meanings]
+
+
+def _paths(store: Substrate, params: words.Recall, question: Question, found: Found) -> list[words.Path]:
+    graph = store.view(question.as_of, question.sources).graph
+    seeds = [node for node, _ in found.seeds]
+    return explain.paths(store, graph, seeds, [node for node, _ in found.nodes[: params.k]], found.near)
 
 
 def _as_of(text: str | None) -> int | None:
@@ -111,7 +118,7 @@ def _fact(row: Mapping[str, Any], score: float) -> words.Fact:
         score=round(score, 6),
         sources=row["sources"],
         valid_from=dates.show(row["valid_from"]),
-        valid_to=dates.show(end),
+        valid_to=dates.last_day(end),
     )
 
 

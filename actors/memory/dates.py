@@ -62,6 +62,13 @@ def end_of(text: str) -> int:
     return int((after - _EPOCH).total_seconds())
 
 
+def last_day(seconds: int | None) -> str | None:
+    """The end of a validity as it was given: the last day that is within it, or the moment where it is not midnight."""
+    if seconds is None:
+        return None
+    return show(seconds - 86_400) if seconds % 86_400 == 0 else show(seconds)
+
+
 def show(seconds: int | None) -> str | None:
     """A stored moment as a date, or as date and time where it is not midnight; None stays None."""
     if seconds is None:

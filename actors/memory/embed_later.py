@@ -9,12 +9,24 @@ from typing import Final
 
 import numpy as np
 
+from . import schema
 from .database import Database
 from .substrate import KINDS, Substrate, Text, insert_vectors
 from .vectors import Codes
 from .writing import Written
 
 BATCH: Final = 256
+_EVERY_NODE: Final = "SELECT 'node', id, name FROM node WHERE linked >= 0"
+_EVERY_FACT: Final = (
+    "SELECT 'fact', e.id, s.name || ' ' || r.name || ' ' || o.name FROM edge e JOIN node s ON s.id = e.subject "
+    "JOIN relation r ON r.id = e.relation JOIN node o ON o.id = e.object WHERE e.invalidated_ns IS NULL"
+)
+_EVERY_PASSAGE: Final = (
+    "SELECT 'passage', id, CASE WHEN title IS NULL THEN text ELSE title || char(10) || text END FROM passage "
+    "WHERE ended_ns IS NULL"
+)
+_EVERY_EXAMPLE: Final = "SELECT 'example', id, text FROM example"
+_EVERYTHING: Final = (_EVERY_NODE, _EVERY_FACT, _EVERY_PASSAGE, _EVERY_EXAMPLE)
 Waiting = tuple[str, int, str]
 """Kind, id and text of something that has no vector yet."""
 
@@ -50,9 +62,39 @@ def take(store: Substrate, batch: Sequence[Waiting], codes: Mapping[Text, Codes]
             ids = [id for k, id, _ in still if k == kind]
             database.connection.executemany(f"DELETE FROM {kind}_vector WHERE id = ?", ((id,) for id in ids))
             insert_vectors(database, kind, [(id, codes[k, text]) for k, id, text in still if k == kind])
+        if store.learning is not None:
+            store.learning.recode([(id, codes[k, text]) for k, id, text in still if k == "example"])
         done = [(kind, id) for kind, id, _ in still]
         database.connection.executemany("DELETE FROM waiting WHERE kind = ? AND id = ?", done)
     for kind in KINDS:
         found = [(id, codes[k, text]) for k, id, text in still if k == kind and codes[k, text].any()]
         if found:
             store.index(kind).add([id for id, _ in found], np.stack([code for _, code in found]))
+
+
+def renew(store: Substrate, fingerprint: str, dimension: int) -> int:
+    """Let everything wait for the vectors of another embedder, in one transaction; returns how many texts wait.
+
+    What was taught is coded anew when its node's examples are embedded: see `learning.recode`. Called again for the
+    same embedder it only continues what an earlier run left.
+    """
+    database = store.database
+    if store.fingerprint == fingerprint and pending(database):
+        return pending(database)
+    with database.transaction():
+        for kind in KINDS if store.fingerprint is not None else ():
+            database.connection.execute(f"DROP TABLE {kind}_vector")
+        for kind in KINDS:
+            schema.create_vectors(database.connection, kind, dimension)
+        database.connection.execute("DELETE FROM waiting")
+        for sql in _EVERYTHING:
+            database.connection.execute(f"INSERT INTO waiting (kind, id, text) {sql}")
+        database.connection.execute("DELETE FROM synonym")
+        database.connection.execute("DELETE FROM association")
+        database.connection.execute("UPDATE node SET linked = 0 WHERE linked > 0")
+        database.set_meta("fingerprint", fingerprint)
+        database.set_meta("dimension", dimension)
+        database.connection.execute("DELETE FROM meta WHERE key = 'projection'")
+    store.fingerprint, store.vectors, store.learning = fingerprint, {}, None
+    store.forget_views()
+    return pending(database)

@@ -5,7 +5,7 @@ taught node change, all others stay frozen; weights are clipped to [0, 1]. The s
 question's own cells over their number, so that it is at most 1 whatever was taught before.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -107,6 +107,25 @@ class Learning:
             changed,
         )
         return len(changed), len(code)
+
+    def recode(self, rows: Sequence[tuple[int, Codes]]) -> None:
+        """Give examples the codes of another embedder, at their own strength; inside the caller's transaction."""
+        run = self._database.connection
+        for example, vector in rows:
+            code = self.fly.code(vector)
+            found = run.execute("SELECT node, strength FROM example WHERE id = ?", (example,)).fetchone()
+            if found is None:
+                continue
+            node, strength = found
+            update = (code.tobytes(), vector.tobytes(), example)
+            run.execute("UPDATE example SET code = ?, vector = ? WHERE id = ?", update)
+            run.executemany(
+                "INSERT INTO association VALUES (?, ?, ?) ON CONFLICT (node, cell) "
+                "DO UPDATE SET weight = min(1.0, max(weight, excluded.weight))",
+                ((node, cell, strength) for cell in code.tolist()),
+            )
+        if rows:
+            self.reload()
 
     def _make_room(self, node: int, text: str) -> None:
         """Keep at most EXAMPLES_MAX phrases a node: the oldest goes, with the weights that only it supports."""

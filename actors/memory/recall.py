@@ -18,6 +18,7 @@ from .view import View
 
 FACT_NODES: Final = 60
 """Facts are taken from around so many of the best nodes."""
+NEAR_MAX: Final = 400
 FACT_EDGES_MAX: Final = 20_000
 DOCUMENTS_MAX: Final = 2_000
 Scored = list[tuple[int, float]]
@@ -38,12 +39,13 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """Scores of what was found, best first, by id; and how the walk went."""
+    """Scores of what was found, best first, by id; `near`: vertices by mass; and how the walk went."""
 
     nodes: Scored
     facts: Scored
     passages: Scored
     seeds: Scored
+    near: Sequence[int] = ()
     residual: float = 0.0
     complete: bool = True
 
@@ -213,6 +215,7 @@ class Recaller:
             facts=self._rank_facts(graph, walk, vertices[~odd][:FACT_NODES], facts),
             passages=read,
             seeds=sorted(nodes.items(), key=lambda item: (-item[1], item[0])),
+            near=vertices[:NEAR_MAX].tolist(),
             residual=walk.residual,
             complete=walk.complete,
         )

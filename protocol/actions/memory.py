@@ -241,11 +241,11 @@ class Reindex(Params, frozen=True, kw_only=True):
 
 
 class Reindexed(Struct, frozen=True, kw_only=True):
-    """What re-embedding did: how many vectors, by which embedder, whether an interrupted run was resumed."""
+    """What re-embedding did: vectors made, texts that still wait, and the fingerprint of the embedder."""
 
     embedded: int
+    waiting: int
     embedder: str
-    resumed: bool
 
 
 class Export(Params, frozen=True, kw_only=True):

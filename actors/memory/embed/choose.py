@@ -1,10 +1,12 @@
 """Which embedder is in force: pair (the default), minilm, use, hash:N, static:PATH or openai:URL."""
 
 from .base import Embedder, EmbedderError
+from .endpoint import Endpoint
 from .hashing import Hashing
 from .minilm import MiniLM
 from .multilingual import Multilingual
 from .pair import Pair
+from .static import Static
 
 DEFAULT = "pair"
 
@@ -23,6 +25,10 @@ def load(choice: str) -> Embedder:
             return MiniLM()
         case "use":
             return Multilingual()
+        case "static":
+            return Static(argument)
+        case "openai":
+            return Endpoint(argument)
         case "hash":
             return Hashing(_dimension(argument))
         case _:
