@@ -2,6 +2,7 @@
 
 import json
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -46,10 +47,21 @@ def _start(run: Path, command: Sequence[str]) -> dict[str, float]:
         return {**figures, "served_mib": private_mib(server.process.pid), "served_cpu_ms": cpu_ms(server.process.pid)}
 
 
+def _floor() -> float:
+    """Processor time of a Python that does nothing but wait for a line."""
+    code = "import sys; print(flush=True); sys.stdin.readline()"
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe) as process:
+        assert process.stdout
+        process.stdout.readline()
+        return cpu_ms(process.pid)
+
+
 def _starts(run: Path, repeats: int) -> dict[str, dict[str, float]]:
     """Medians, both servers taking turns so that a busy machine is busy for both."""
-    rows: dict[str, list[dict[str, float]]] = {"bridge": [], "official": []}
+    rows: dict[str, list[dict[str, float]]] = {"bridge": [], "official": [], "bare Python": []}
     for _ in range(repeats):
+        rows["bare Python"].append({"cpu_ms": _floor()})
         rows["bridge"].append(_start(run, BRIDGE))
         rows["official"].append(_start(run, OFFICIAL))
     return {
@@ -137,7 +149,8 @@ def _measured(
     return Measured(
         headline=(
             f"initialize answered after {ours['cpu_ms']:.0f} ms CPU, {ours['served_mib']:.1f} MiB private "
-            f"(official server: {theirs['cpu_ms']:.0f} ms, {theirs['served_mib']:.1f} MiB); "
+            f"(official server: {theirs['cpu_ms']:.0f} ms, {theirs['served_mib']:.1f} MiB; bare Python: "
+            f"{starts['bare Python']['cpu_ms']:.0f} ms); "
             f"{len(sent)} lines, {tally.expected} answers owed, {len(faults)} faults"
         ),
         figures={
