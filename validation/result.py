@@ -1,12 +1,17 @@
-"""What a benchmark measures and how it is written down: figures, goals met or not, and where it ran."""
+"""What a benchmark measures and how it is written down: figures, goals met or not, and where it ran.
 
+Each file ends with a digest over its content, so that a figure changed by hand is seen; only a run writes one.
+"""
+
+import hashlib
 import json
 import os
 import platform
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -96,9 +101,23 @@ def commit() -> str:
     return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
 
 
+def digest(body: Mapping[str, Any]) -> str:
+    """SHA-256 over everything in a result but its digest, as JSON with sorted keys."""
+    rest = {key: value for key, value in body.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def seal_of(body: Mapping[str, Any]) -> Literal["sealed", "unsealed", "edited"]:
+    """Whether a result is as its run wrote it; unsealed = written before there were digests."""
+    if "digest" not in body:
+        return "unsealed"
+    return "sealed" if body["digest"] == digest(body) else "edited"
+
+
 def write(name: str, measured: Measured, *, quick: bool, seconds: float) -> Path:
     """Write `validation/results/NAME.json` whole or not at all; a quick run goes to `NAME.quick.json`."""
-    body = {
+    body: dict[str, Any] = {
         "name": name,
         "quick": quick,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
@@ -107,6 +126,8 @@ def write(name: str, measured: Measured, *, quick: bool, seconds: float) -> Path
         "seconds": round(seconds, 1),
         **msgspec.to_builtins(measured),
     }
+    body = json.loads(json.dumps(body, ensure_ascii=False, allow_nan=False))  # as it will be read again
+    body["digest"] = digest(body)
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"{name}{'.quick' if quick else ''}.json"
     partial = path.with_suffix(".tmp")
