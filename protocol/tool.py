@@ -30,13 +30,13 @@ GLOSSES: Final[dict[str, str]] = {
     "memory.update": "update: teach what a phrase means",
     "memory.forget": "forget a source",
     "memory.consolidate": "consolidate: fade unused learning",
-    "memory.restore": "restore: list backups or restore one",
+    "memory.restore": "restore a backup",
     "reason.solve": "solve (Z3; SMT-LIB 2 or constraints)",
     "reason.check": "check an assignment",
     "meta.schema": "schema: exact params",
     "meta.handshake": "handshake: declare your model",
     "meta.batch": "batch: many steps, one call",
-    "llm.status": "status of the local server",
+    "llm.status": "model server status",
 }
 """What the description says of an action beyond its name, in as few tokens as carry it."""
 
@@ -69,7 +69,7 @@ def input_schema(actions: tuple[Action, ...]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
-            "domain": {"type": "string", "enum": domains},
+            "domain": {"type": "string", "enum": domains, "description": "Group of the action"},
             "action": {"type": "string", "enum": names},
             "params": {"type": "object", "description": "The action's arguments"},
             "verbosity": {"type": "string", "enum": _ENUMS["verbosity"], "description": "Default summary"},
