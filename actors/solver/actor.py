@@ -13,7 +13,7 @@ from protocol.errors import Fault
 from .outcomes import crashed, expired, with_sandbox
 from .pool import Pool, PoolClosed
 from .process import Ended, WorkerDied, budget_left_ms
-from .wire import Task
+from .wire import MAX_REQUEST_BYTES, Task, frame
 
 _RESERVE_MS = 600
 """Kept of the caller's deadline for killing a worker and sending the answer."""
@@ -26,19 +26,19 @@ class SolverActor(Actor):
 
     def __init__(self) -> None:
         super().__init__()
-        self._pool: Pool | None = None
+        self.pool: Pool | None = None
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"reason.solve": self.solve, "reason.check": self.check}
 
     async def start(self) -> tuple[str, ...]:
-        self._pool = Pool(self._tasks)
-        self._pool.start()
+        self.pool = Pool(self._tasks)
+        self.pool.start()
         return ()
 
     async def stop(self) -> None:
-        if self._pool:
-            await self._pool.close()
+        if self.pool:
+            await self.pool.close()
 
     async def solve(self, job: Job, params: Solve) -> Outcome:
         """Solve a problem in a worker of its own."""
@@ -49,15 +49,15 @@ class SolverActor(Actor):
         return await self._have_done(job, "reason.check", params, params.timeout_ms)
 
     async def _have_done(self, job: Job, action: str, params: Solve | Check, wanted_ms: int) -> Outcome:
-        if self._pool is None:
+        if self.pool is None:
             raise Fault("unavailable", "The solver has not started.", next_action="Retry in a second.")
         try:
-            async with self._pool.worker() as worker:
+            async with self.pool.worker() as worker:
                 budget_ms = min(wanted_ms, budget_left_ms(job.deadline) - _RESERVE_MS)
                 if budget_ms <= 0:
                     raise _waited_too_long(budget_ms)
                 task = Task(action=action, params=_builtins(params), budget_ms=budget_ms)
-                return _outcome(await worker.run(task), budget_ms)
+                return _outcome(await worker.run(_framed(task), budget_ms), budget_ms)
         except WorkerDied as died:
             return crashed(action, died.returncode)
         except PoolClosed:
@@ -70,6 +70,24 @@ class SolverActor(Actor):
 
 def _builtins(params: Solve | Check) -> dict[str, Any]:
     return {name: value for name, value in msgspec.structs.asdict(params).items() if value is not None}
+
+
+def _framed(task: Task) -> bytes:
+    """The task as it goes to the worker.
+
+    Raises:
+        Fault: it is nested too deep or too large to be sent.
+    """
+    try:
+        data = frame(task)
+    except (RecursionError, OverflowError, UnicodeEncodeError) as error:
+        raise Fault(
+            "too_large", f"The problem cannot be sent to a worker ({error}).", next_action="Nest less."
+        ) from None
+    if len(data) > MAX_REQUEST_BYTES:
+        text = f"The problem has {len(data)} bytes, more than {MAX_REQUEST_BYTES}."
+        raise Fault("too_large", text, next_action="Use forall(...) instead of listing, or split the problem.")
+    return data
 
 
 def _waited_too_long(left_ms: int) -> Fault:

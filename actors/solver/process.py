@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from protocol.action import Outcome
 
-from .wire import HEADER_BYTES, MAX_FRAME_BYTES, Final, FromWorker, Interim, Task, Warm, decode_reply, frame
+from .wire import HEADER_BYTES, MAX_FRAME_BYTES, Final, FromWorker, Interim, Warm, decode_reply
 
 _ROOT = Path(__file__).resolve().parents[2]
 START_MAX_S = 30.0
@@ -88,16 +88,16 @@ class Worker:
         worker.sandbox = message.sandbox if isinstance(message, Warm) else ""
         return worker
 
-    async def run(self, task: Task) -> Ended:
-        """Hand over the task and wait for its answer, not longer than its budget and a quarter of a second.
+    async def run(self, task: bytes, budget_ms: int) -> Ended:
+        """Hand over the framed task and wait for its answer, not longer than its budget and a quarter of a second.
 
         Raises:
             WorkerDied: the process ended before it answered and had given no interim answer.
         """
         interim: Outcome | None = None
-        with anyio.move_on_at(anyio.current_time() + task.budget_ms / 1000 + OVERRUN_S):
+        with anyio.move_on_at(anyio.current_time() + budget_ms / 1000 + OVERRUN_S):
             try:
-                await self._stream.send(frame(task))
+                await self._stream.send(task)
                 while True:
                     message = await self._receive()
                     if isinstance(message, Final):

@@ -53,7 +53,7 @@ def encode(problem: Problem) -> Encoded:
     """
     items = [*problem.constraints, *problem.soft, *problem.options, *([problem.objective] if problem.objective else [])]
     encoder = Encoder(problem.declarations)
-    defects = _undeclared(problem, items)
+    defects = problem.defects + _undeclared(problem, items)
     faulty = {defect.where for defect in defects}
     terms: dict[str, Any] = {}
 

@@ -12,6 +12,7 @@ from protocol.action import Outcome
 from protocol.errors import Failure
 
 MAX_FRAME_BYTES = 8 << 20
+MAX_REQUEST_BYTES = 512 << 10
 HEADER_BYTES = 4
 
 

@@ -94,9 +94,13 @@ def main(fd: int, parent: int) -> NoReturn:
     sandbox.limit(_IDLE_CPU_S)
     granted = sandbox.confine()
     write_all(fd, frame(Warm(sandbox=granted)))
-    task = read_task(fd)
-    sandbox.limit_cpu(task.budget_ms // 1000 + 1)
-    final = answer(task, fd)
+    try:
+        task = read_task(fd)
+    except (msgspec.DecodeError, RecursionError) as error:
+        final = Final(failure=_failure("too_large", f"The request is malformed or nested too deep ({error})."))
+    else:
+        sandbox.limit_cpu(task.budget_ms // 1000 + 1)
+        final = answer(task, fd)
     try:
         data = frame(final)
     except (OverflowError, UnicodeEncodeError, TypeError, msgspec.MsgspecError) as error:

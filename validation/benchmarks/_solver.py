@@ -1,7 +1,8 @@
 """The solver actor without a daemon, for benchmarks: its real pool and workers, its handlers called directly."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -49,23 +50,53 @@ async def ask(actor: SolverActor, params: Solve | Check, deadline_ms: int = 60_0
 
 async def _all(requests: Sequence[Solve | Check], tell: Callable[[int], None], deadline_ms: int) -> list[Reply]:
     replies: list[Reply | None] = [None] * len(requests)
-    actor = SolverActor()
     places = iter(range(len(requests)))
 
-    async def work() -> None:
+    async def work(actor: SolverActor) -> None:
         for at in places:
             replies[at] = await ask(actor, requests[at], deadline_ms)
             tell(sum(reply is not None for reply in replies))
 
+    async with running() as actor, anyio.create_task_group() as workers:
+        for _ in range(AT_ONCE):
+            workers.start_soon(work, actor)
+    return [reply for reply in replies if reply is not None]
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[SolverActor]:
+    """The actor with its pool, ended in order."""
+    actor = SolverActor()
     async with anyio.create_task_group() as tasks:
         actor._tasks = tasks  # noqa: SLF001 - what Actor.run does
         await actor.start()
-        async with anyio.create_task_group() as workers:
-            for _ in range(AT_ONCE):
-                workers.start_soon(work)
-        await actor.stop()
-        tasks.cancel_scope.cancel()
-    return [reply for reply in replies if reply is not None]
+        try:
+            yield actor
+        finally:
+            await actor.stop()
+            tasks.cancel_scope.cancel()
+
+
+async def warm(actor: SolverActor) -> None:
+    """Wait until the reserve is there, so that a time measured next is the request's own."""
+    with anyio.fail_after(60):
+        while not (actor.pool and actor.pool.pids):
+            await anyio.sleep(0.02)
+
+
+async def _each(requests: Sequence[Solve | Check], progress: Callable[[str], None]) -> list[Reply]:
+    replies: list[Reply] = []
+    async with running() as actor:
+        for at, request in enumerate(requests):
+            await warm(actor)
+            replies.append(await ask(actor, request))
+            progress(f"{at + 1} of {len(requests)}: {replies[-1].result}, {replies[-1].ms:.0f} ms")
+    return replies
+
+
+def serve_each(requests: Iterable[Solve | Check], progress: Callable[[str], None]) -> list[Reply]:
+    """One request after the other, each when a warm worker waits; replies in order."""
+    return anyio.run(_each, list(requests), progress)
 
 
 def interval(right: int, n: int) -> dict[str, Any]:

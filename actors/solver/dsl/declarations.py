@@ -87,10 +87,8 @@ def _size(symbol: Symbol) -> int:
     return size
 
 
-def declare(
-    variables: Mapping[str, Any] | None, sets: Mapping[str, Any] | None = None, data: Mapping[str, Any] | None = None
-) -> Declarations:
-    """Read all declarations.
+def declare(variables: Any, sets: Any = None, data: Any = None) -> Declarations:
+    """Read all declarations: three objects of name to declaration, each of which may be missing.
 
     Raises:
         ProblemError: with one defect per declaration that is not understood.
@@ -101,6 +99,12 @@ def declare(
         ("data", data, _add_data),
         ("vars", variables, _add_variable),
     ):
+        if group is not None and not isinstance(group, Mapping):
+            example = '{"x": "int 1..5"}'
+            defects.append(
+                Defect(where=where, text=str(group)[:100], problem="this is not an object", fix=f"write {example}")
+            )
+            continue
         for name, value in (group or {}).items():
             try:
                 _check_name(name)

@@ -98,7 +98,7 @@ ARITY: Final[dict[str, tuple[int, int]]] = {
     "not": (1, 1), "=>": (2, 99), "iff": (2, 999), "ite": (3, 3), "nand": (2, 2), "nor": (2, 2),
     "=": (2, 999), "distinct": (2, 999), "<": (2, 999), "<=": (2, 999), ">": (2, 999), ">=": (2, 999),
     "neg": (1, 2), "sub": (1, 999), "/": (2, 2), "div": (2, 2), "mod": (2, 2), "//": (2, 2), "%": (2, 2),
-    "abs": (1, 1), "^": (2, 2), "count": (1, 3), "exactly": (1, 999), "at_least": (1, 999), "at_most": (1, 999),
+    "abs": (1, 1), "^": (2, 2), "count": (1, 999), "exactly": (1, 999), "at_least": (1, 999), "at_most": (1, 999),
     "among": (2, 2), "nvalue": (1, 999), "all_different_except": (2, 2), "element": (2, 3), "in": (2, 2),
     "notin": (2, 2), "table": (2, 2), "precedence": (2, 3), "no_overlap": (2, 2), "cumulative": (4, 4),
     "next_to": (2, 2), "left_of": (2, 2), "right_of": (2, 2), "directly_left_of": (2, 2),

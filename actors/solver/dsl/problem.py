@@ -46,6 +46,8 @@ class Problem(Struct, kw_only=True):
     objective: Item | None = None
     maximize: bool = True
     notes: list[str] = []
+    defects: list[Defect] = []
+    """What could not be read; told together with what cannot be encoded."""
     pick: Literal["holds", "differs"] = "holds"
     """How Logic-LM's options answer: the ones that hold, or the one that differs from the others."""
 
@@ -185,10 +187,11 @@ def read(params: Mapping[str, Any]) -> Problem:
     """Read `vars`, `types`, `data`, `constraints`, `soft`, `options` and the objective.
 
     Raises:
-        ProblemError: with every fault found, of declarations and expressions alike.
+        ProblemError: when a declaration is faulty, with every fault found. Other faults are the problem's `defects`.
     """
     reader = Reader()
     declarations = _declarations(reader, params)
+    undeclared = bool(reader.defects)
     problem = Problem(
         declarations=declarations,
         constraints=reader.items("constraints", params.get("constraints") or [], "c"),
@@ -203,7 +206,8 @@ def read(params: Mapping[str, Any]) -> Problem:
                 )
             problem.objective, problem.maximize = reader.item(goal, goal, wanted), goal == "maximize"
     problem.notes = reader.notes + declarations.notes
-    if reader.defects:
+    problem.defects = reader.defects
+    if undeclared:
         raise ProblemError(reader.defects)
     return problem
 

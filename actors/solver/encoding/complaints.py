@@ -8,7 +8,7 @@ from ..dsl.syntax import Sequence as ListNode
 from ..dsl.types import EnumType
 
 _MANY = 99
-_ONE_VALUE = frozenset({"not", "neg", "abs", "ite"})
+_CHAINS = frozenset({"=", "distinct", "<", "<=", ">", ">="})
 
 
 def undeclared(declarations: Declarations, text: str) -> ExpressionError:
@@ -42,7 +42,7 @@ def check_arity(node: Apply) -> None:
         ExpressionError: with an example of how it is used.
     """
     listed = len(node.args) == 1 and isinstance(node.args[0], Comprehension | ListNode)
-    if listed and node.op not in _ONE_VALUE:
+    if listed and node.op in _CHAINS:
         return
     fewest, most = ARITY.get(node.op, (0, 10**6))
     if not fewest <= len(node.args) <= most:
