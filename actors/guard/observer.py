@@ -10,8 +10,8 @@ from .machine import GpuUse, Machine, ProcessState
 from .processes import Child
 from .watch import Observation
 
-IDENTITY_EVERY: Final = 10
-"""Looks between two proofs of identity."""
+SELDOM: Final = 10
+"""Looks between two proofs of identity, and between two searches for further processes."""
 
 
 class Observer:
@@ -31,7 +31,7 @@ class Observer:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._ask_health)
             tasks.start_soon(self._ask_work)
-            if not self._proved or self._looks % IDENTITY_EVERY == 0:
+            if not self._proved or self._looks % SELDOM == 0:
                 tasks.start_soon(self._ask_identity)
         self._looks += 1
         return self._observation()
@@ -47,7 +47,7 @@ class Observer:
         self._proved = self._proved or self._ours is True
 
     def _observation(self) -> Observation:
-        members = [seen.pid for seen in self._child.members()]
+        members = [seen.pid for seen in self._child.members(search=self._looks % SELDOM == 1)]
         states = [state for pid in members if (state := self._machine.process(pid))]
         uses = [self._machine.gpu_use(pid) for pid in members]
         return Observation(

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-TRIGGER: Final = b"some 150000 2000000"
+TRIGGER: Final = b"some 150000 2000000\0"
+"""The kernel overwrites the last byte, so that without the NUL a digit would be lost."""
 POLL_MS: Final = 500
 
 

@@ -36,6 +36,8 @@ from .watch import Observation
 
 TICK_S: Final = 0.25
 LOOK_S: Final = 1.0
+IDLE_LOOKS: Final = 3
+"""How many times longer the wait for the next look is while nothing is served."""
 WARNINGS_MAX: Final = 8
 CLOSE_GRACE_S: Final = 2.5
 ORPHAN_GRACE_S: Final = 3.0
@@ -318,7 +320,7 @@ class ModelServer:
 
     async def _observe(self) -> None:
         while True:
-            await anyio.sleep(self.look_s)
+            await anyio.sleep(self.look_s * (IDLE_LOOKS if self.life.state == "ready" else 1))
             attention = self.attention
             if attention is None or self.child is None or self.life.state not in UP:
                 continue

@@ -206,3 +206,11 @@ def test_the_shim_says_what_it_could_not_execute(tmp_path):
 
 def test_the_rig_speaks_json_to_its_server(tmp_path):
     assert json.loads(Rig(tmp_path, {"a": 1}).profile.env["FAKE"]) == {"a": 1}
+
+
+def test_the_kernel_takes_the_pressure_trigger_where_it_has_any():
+    path = Machine().proc / "pressure" / "memory"
+    if not os.access(path, os.W_OK):
+        assert Machine().pressure() is None or os.getuid() != 0
+        return
+    PsiTrigger(path, lambda: None).close()
