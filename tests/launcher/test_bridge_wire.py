@@ -6,7 +6,7 @@ import uuid
 import msgspec
 import pytest
 import zmq
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from launcher.bridge import msgpack, zmtp
@@ -24,11 +24,13 @@ READABLE = st.recursive(
 )
 
 
+@settings(max_examples=50)
 @given(VALUES)
 def test_what_the_bridge_packs_msgspec_reads(value):
     assert msgspec.msgpack.decode(msgpack.pack(value)) == value
 
 
+@settings(max_examples=50)
 @given(READABLE)
 def test_what_msgspec_packs_the_bridge_reads(value):
     assert msgpack.unpack(msgspec.msgpack.encode(value)) == value

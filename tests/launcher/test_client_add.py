@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from launcher import client_add
@@ -215,6 +215,7 @@ def test_the_scanner_reads_json_as_json_reads_it(data, indent):
     assert jsonc.read(json.dumps(data, indent=indent)) == data
 
 
+@settings(max_examples=60)
 @given(
     st.dictionaries(st.text(max_size=4), JSON, max_size=4),
     st.lists(st.text(max_size=3), min_size=1, max_size=3),

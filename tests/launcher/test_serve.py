@@ -54,13 +54,14 @@ class Served:
 
     def __exit__(self, *_):
         self.process.kill()
-        self.end()
-
-    def end(self):
-        code = self.process.wait(WAIT_S)
+        self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
-        return code
+
+    def ends_in_order(self, number):
+        self.process.send_signal(number)
+        assert self.process.wait(WAIT_S) == 0
+        assert b"Traceback" not in self.process.stderr.read()
 
     def post(self, body=None, **headers):
         """One raw request; its answer."""
@@ -81,6 +82,7 @@ def fake(tmp_path_factory):
     with Daemon(run) as daemon, Served(run, run.parent, "--origin", "https://ui.example") as served:
         served.daemon = daemon
         yield served
+        served.ends_in_order(signal.SIGTERM)
 
 
 def talk(served, era, conversation):
@@ -114,16 +116,16 @@ def test_the_official_client_lists_the_tool_and_calls_it(fake, era):
     assert result.structured_content["data"]["arguments"]["params"] == {"x": "ä"} and not result.is_error
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_the_official_client_gets_a_real_answer_from_the_real_daemon(stack, tmp_path, era):
+def test_the_real_daemon_answers_in_both_eras_and_ctrl_c_ends_the_server_in_order(stack, tmp_path):
+    async def conversation(client):
+        return await client.call_tool("chrysalis", {"domain": "meta", "action": "discover"})
+
     with Served(stack.runtime, tmp_path) as served:
-
-        async def conversation(client):
-            return await client.call_tool("chrysalis", {"domain": "meta", "action": "discover"})
-
-        result = talk(served, era, conversation)
-    assert result.structured_content["status"] == "ok"
-    assert "memory" in result.structured_content["data"]["domains"]
+        for era in ERAS:
+            result = talk(served, era, conversation)
+            assert result.structured_content["status"] == "ok"
+            assert "memory" in result.structured_content["data"]["domains"]
+        served.ends_in_order(signal.SIGINT)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -248,16 +250,6 @@ def test_what_is_no_http_request_passes_the_gate_untouched():
 
 
 # the process
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_order(tmp_path, number):
-    run = tmp_path / "r"
-    with Daemon(run), Served(run, tmp_path) as served:
-        assert served.post().status_code == 200
-        served.process.send_signal(number)
-        assert served.process.wait(WAIT_S) == 0
-        assert b"Traceback" not in served.process.stderr.read()
 
 
 def test_a_port_that_is_taken_is_told(tmp_path):

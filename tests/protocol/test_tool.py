@@ -107,6 +107,7 @@ def test_the_example_in_the_description_is_a_call_that_the_schema_takes(variant)
     jsonschema.validate(json.loads(line.removeprefix("Example: ")), SHOWN[variant]["inputSchema"])
 
 
+@pytest.mark.slow
 def test_the_tool_definition_quality_linter_has_nothing_to_note(tmp_path):
     """Both variants in one run, under names of their own, since the linter takes a second to start."""
     tools = [{**SHOWN[variant], "name": f"chrysalis_{variant}"} for variant in VARIANTS]
