@@ -225,6 +225,8 @@ class AdvisoryActor(Actor):
             return Outcome(summary="", data=Consulted())
         if action == "memory.ingest":
             self._ingested_tokens += tokens_in(params.params)
+        for report in msgspec.convert(params.context.get("ended", []), list[OutcomeReport]):
+            self._log.ended(report.advice_id, report.outcome)
         self._log.called(job.session_id, action, time.monotonic())
         profile = self._profile(self._state(job.session_id))
         facts = params.context.get("facts_tokens")

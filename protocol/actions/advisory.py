@@ -110,7 +110,10 @@ class Calibrated(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Consult(Params, frozen=True, kw_only=True):
-    """The daemon's question beside every real call."""
+    """The daemon's question beside every real call.
+
+    `context` may hold `facts_tokens`, how much there is to know, and `ended`, outcome reports of earlier calls.
+    """
 
     domain: str
     action: str

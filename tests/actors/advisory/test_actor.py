@@ -311,6 +311,15 @@ async def test_the_outcome_log_tells_what_was_shown_and_followed(opened):
         assert figures.log["by_level"]["discouraged"] == {"shown": 3, "not_followed": 2, "outcome_ok": 1}
 
 
+async def test_outcomes_may_come_along_with_the_next_question(opened):
+    async with opened(EVIDENCE) as actor:
+        await shake(actor, model="qwen3-4b")
+        first = (await consult(actor)).advisory
+        await consult(actor, ended=[{"advice_id": first.advice_id, "outcome": "error"}])
+        figures = (await actor.stats(make_job("meta.advisory_stats"), NoParams())).data
+        assert figures.log["by_level"]["discouraged"]["outcome_error"] == 1
+
+
 async def test_a_call_after_good_advice_was_followed(opened):
     async with opened(EVIDENCE) as actor:
         await shake(actor, model="llama-3.2-3b")
