@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import psutil
 
 from actors.advisory.actor import AdvisoryActor
 from actors.base import Actor, Job
@@ -65,6 +66,8 @@ def run(context: Context) -> Measured:
                     "discover": lambda: client.call("meta", "discover", verbosity="terse"),
                 },
             )
+            context.progress("processor time of advice alone")
+            cpu = _cpu_ms(stack, count, lambda: client.call("meta", "advise", params, verbosity="terse"))
             stack.note_processes()
         context.progress("consultations inside the actor")
         os.environ["CHRYSALIS_DB"] = str(Path(folder) / "substrate.db")
@@ -79,6 +82,7 @@ def run(context: Context) -> Measured:
         figures={
             **figures,
             "advise_over_discover": round(advise / figures["discover"]["p50_ms"], 2),
+            "advise_cpu_ms": cpu,
             "rules": len(evidence.rules),
             "constraints_in_a_consultation": len(PROBLEM["constraints"]),
         },
@@ -106,6 +110,25 @@ def _evidence() -> Evidence:
         )
         for i in range(CELLS)
     )
+
+
+def _cpu_ms(stack: Stack, count: int, call: Callable[[], object]) -> dict[str, float]:
+    """Processor time a call takes in client, daemon and actor: what a wall clock would show on an idle machine."""
+    watched = {
+        "client": psutil.Process(),
+        "daemon": stack.processes()[0],
+        "actor": next(p for p in stack.processes() if "actors.advisory" in p.cmdline()),
+    }
+    before = {name: _cpu_s(process) for name, process in watched.items()}
+    for _ in range(count):
+        call()
+    spent = {name: round((_cpu_s(p) - before[name]) / count * 1000, 3) for name, p in watched.items()}
+    return {**spent, "together": round(sum(spent.values()), 3)}
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
 
 
 def _in_turn(count: int, calls: dict[str, Callable[[], object]]) -> dict[str, list[float]]:
