@@ -1,5 +1,6 @@
 """The claims manifest: every claim of README and ARCHITECTURE with its words, its result and its tests."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Final
@@ -63,3 +64,28 @@ def load(path: Path = MANIFEST) -> tuple[Claim, ...]:
 def document(name: str) -> str:
     """A document's text on one line."""
     return " ".join((ROOT / name).read_text(encoding="utf-8").split())
+
+
+_FIGURE: Final = re.compile(r"\d[\d.,]*\s?(?:%|ms\b|s\b|MiB\b|GiB\b|kB\b|MB\b|GB\b|tokens?\b|times\b|points\b)")
+_FENCE: Final = re.compile(r"```.*?```", re.DOTALL)
+_GENERATED: Final = re.compile(r"<!-- results -->.*?<!-- /results -->", re.DOTALL)
+
+
+def statements(name: str) -> list[str]:
+    """What a document says that needs evidence: promises in its lists, and every sentence with a measured figure.
+
+    Promises are the bold points at the head of the README and the numbered points under "What must hold".
+    """
+    text = _GENERATED.sub("", _FENCE.sub("", (ROOT / name).read_text(encoding="utf-8")))
+    promised = re.findall(r"^- \*\*[^\n]*(?:\n  [^\n]*)*", text.partition("\n## ")[0], re.MULTILINE)
+    _, _, held = text.partition("## What must hold, always\n")
+    promised += re.findall(r"^\d+\. [^\n]*(?:\n   [^\n]*)*", held.partition("\n## ")[0], re.MULTILINE)
+    told = " ".join(text.split())
+    sentences = re.split(r"(?<=[.:;])\s+(?=[A-Z`*|#-])", told)
+    return [" ".join(one.split()) for one in promised] + [one for one in sentences if _FIGURE.search(one)]
+
+
+def uncovered(name: str, claims: tuple[Claim, ...]) -> list[str]:
+    """Statements of a document of which no claim quotes a part."""
+    quotes = [quote.text for claim in claims for quote in claim.quotes if quote.file == name]
+    return [statement for statement in statements(name) if not any(quote in statement for quote in quotes)]

@@ -1,4 +1,4 @@
-"""H-mcp: tokens of the same three jobs as one batch, call by call, and with a granular list of tools; real tokenizer."""
+"""H-mcp: tokens of the same three jobs as one batch, call by call and by a granular tool list; real tokenizer."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

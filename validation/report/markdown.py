@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .files import Result
+from .files import QUICK, Result
 from .verdicts import Promise, Row
 
 HEAD = (
@@ -25,6 +25,11 @@ def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows)
 
 
+def quick(row: Row) -> str:
+    """A remark where only a part was run."""
+    return ", quick run" if row.source.endswith(QUICK) else ""
+
+
 def hypotheses(rows: Sequence[Row]) -> str:
     """The verdict table."""
     lines = [
@@ -35,7 +40,7 @@ def hypotheses(rows: Sequence[Row]) -> str:
             str(one.n) if one.source else "",
             f"{number(one.low)} to {number(one.high)}" if one.source else "",
             number(one.claimed) + (f" ({one.claimed_by})" if one.claimed_by else ""),
-            f"**{one.verdict}**",
+            f"**{one.verdict}**{quick(one)}",
         ]
         for one in rows
     ]
@@ -120,7 +125,7 @@ def readme(rows: Sequence[Row], promises: Sequence[Promise]) -> str:
             one.says,
             f"{number(one.measured)} {one.unit} ({number(one.low)} to {number(one.high)})" if one.source else "",
             str(one.n) if one.source else "",
-            one.verdict,
+            one.verdict + quick(one),
         ]
         for one in rows
         if one.source
