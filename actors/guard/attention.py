@@ -28,17 +28,20 @@ class Attention:
         observer: how they are looked at.
         profile: what was started.
         need: bytes, for the time that loading may take.
+        on_gpu: a GPU does the work, so that CPU time proves nothing.
         now: monotonic seconds.
     """
 
-    def __init__(self, child: Child, observer: Observer, profile: Profile, need: int, now: float) -> None:
+    def __init__(
+        self, child: Child, observer: Observer, profile: Profile, *, need: int, on_gpu: bool, now: float
+    ) -> None:
         self.child = child
         self.last: Observation | None = None
         self.peak = 0
         self.was_ready = False
         self.warning = ""
         load_s = profile.load_s + need / LOAD_BYTES_PER_S
-        self.watch = Watch(Patience(stall_s=profile.stall_s, load_s=load_s, on_gpu=profile.on_gpu), now)
+        self.watch = Watch(Patience(stall_s=profile.stall_s, load_s=load_s, on_gpu=on_gpu), now)
         self._observer, self._profile = observer, profile
         self._probe_at = 0.0
         self._outcome: bool | None = None

@@ -25,6 +25,8 @@ from .profiles import Profile, ProfileError
 HELP_MAX_S: Final = 20.0
 FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*")
 DROPPED: Final = ("LLAMA_ARG_", "LLAMA_SERVER_", "LLAMA_API_KEY", "LLAMA_CACHE", "LLAMA_LOG_", "AIP_", "HF_TOKEN")
+EARLIER: Final = {"--no-ui": "--no-webui", "--ctx-checkpoints": "--swa-checkpoints", "--alias": "-a"}
+"""What older builds call a flag."""
 MARK: Final = "CHRYSALIS_GUARDED"
 """Environment variable that every process of a launch carries; how strays are found whatever they did."""
 
@@ -119,11 +121,12 @@ def launch_for(profile: Profile, binary: Path, flags: frozenset[str], *, port: i
     """The launch of a profile on a port, with an identity of its own."""
     alias, key = f"chrysalis-{secrets.token_hex(8)}", secrets.token_urlsafe(24) if profile.api_key == "launch" else ""
     argv, left_out = [str(binary), *_required(profile, port)], list[str]()
-    for options in _optional(profile, alias):
-        if options[0] in flags or not flags:
-            argv += options
+    for name, *values in _optional(profile, alias):
+        spelled = next((word for word in (name, EARLIER.get(name, name)) if word in flags), name)
+        if spelled in flags or not flags:
+            argv += [spelled, *values]
         else:
-            left_out.append(options[0])
+            left_out.append(name)
     environment = clean_environment(os.environ) | profile.env | {MARK: f"{mark}/{alias}"}
     environment |= {"LLAMA_API_KEY": key} if key else {}
     return Launch(

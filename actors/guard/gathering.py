@@ -49,6 +49,8 @@ def make_plan(profile: Profile, machine: Machine, ledger: Ledger, mark: str, *, 
         oracle=parts,
         mmproj_bytes=mmproj,
     )
+    if profile.on_gpu and not machine.has_gpu():
+        note += " No GPU is visible: it would run on the CPU."
     command = launch_for(profile, binary, flags, port=profile.port, mark=mark).argv
     shown = msgspec.structs.replace(admission, command=command, text=f"{admission.text}{note}")
     return Plan(admission=shown, binary=binary, flags=flags, ledger_key=key)

@@ -102,6 +102,11 @@ class Machine:
                 found.append(Gpu(device.parent.name, total, used, "amdgpu mem_info_vram and mem_info_gtt"))
         return found
 
+    def has_gpu(self) -> bool:
+        """Whether any GPU is visible, with or without figures of its memory."""
+        cards = (self.sys / "class" / "drm").glob("card[0-9]*")
+        return any(cards) or (self.proc / "driver" / "nvidia").exists()
+
     def process(self, pid: int) -> ProcessState | None:
         """State, CPU time and memory of a process; None when there is none."""
         base = self.processes / str(pid)

@@ -97,6 +97,7 @@ class ModelServer:
         self._plan: Plan | None = None
         self._seen_state = "stopped"
         self._closing = False
+        self._saved: object = None
         self._oom_before = 0
         self._gpu_floor = GpuFloor(self.machine)
         self._scoped = scope.available(self.machine.sys, os.environ)
@@ -180,9 +181,12 @@ class ModelServer:
         if self._seen_state != self.life.state:
             self._seen_state = self.life.state
             self.log.note(f"{self.life.state}: {self.life.why}")
-            self._save()
             if self._told:
                 self._told()
+        now_saved = (self.child.pid if self.child else 0, self.life.wanted, self.life.profile)
+        if now_saved != self._saved:
+            self._saved = now_saved
+            self._save()
         self._changed.set()
         self._changed = anyio.Event()
 
@@ -226,7 +230,8 @@ class ModelServer:
         loop.add_reader(self.child.output_fd, self._on_output, self.child)
         loop.add_reader(self.child.pidfd, self._on_exit, self.child)
         observer = Observer(self.child, self.machine)
-        self.attention = Attention(self.child, observer, profile, need, now)
+        on_gpu = profile.on_gpu and self.machine.has_gpu()
+        self.attention = Attention(self.child, observer, profile, need=need, on_gpu=on_gpu, now=now)
         return self.life.spawned(now)
 
     def _on_output(self, child: Child) -> None:

@@ -25,16 +25,17 @@ async def _stopped_for_pressure(rig: Rig) -> str:
     return next(step.why for step in rig.server.life.trail if step.state == "stopping")
 
 
-@fault(9, "llama.cpp 27146", "GTT balloons during the load until the whole machine is out of memory", seconds=5)
+@fault(9, "llama.cpp 27146", "GTT balloons during the load until the whole machine is out of memory", seconds=12)
 async def gtt_balloons(directory: Path) -> str:
     rig = Rig(directory, {"load_s": 60}, gpu_layers="all")
+    rig.memory(available_mib=6_000)
     rig.gpu(used_mib=500)
     async with rig.running() as server:
         await rig.start()
         await rig.until("loading")
         available, used = 6_000, 500
         while server.child is not None:
-            available, used = available - 60, used + 60
+            available, used = available - 20, used + 20
             rig.memory(available_mib=available)
             rig.gpu(used_mib=used)
             expect(available > 0, "the machine is full")

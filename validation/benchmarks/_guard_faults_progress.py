@@ -45,6 +45,7 @@ async def headers_without_body(directory: Path) -> str:
 async def spinning_on_a_lost_gpu(directory: Path) -> str:
     how = {"serve": 100, "token_s": 0.05, "stall_after": 10, "stall": "spin"}
     rig = Rig(directory, how, gpu_layers="all")
+    rig.gpu(used_mib=0)
     async with rig.running():
         await rig.start()
         return await _comes_back(rig, "stuck")

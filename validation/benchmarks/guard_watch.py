@@ -65,6 +65,7 @@ async def _stall(kind: str) -> float:
     with tempfile.TemporaryDirectory() as directory:
         full = {"serve": 1000, "token_s": 0.1, "stall_after": 60} | how
         rig = Rig(Path(directory), full, gpu_layers=layers, stall_s=Profile().stall_s)
+        rig.gpu(used_mib=0)
         async with rig.running() as server:
             server.look_s = LOOK_S
             await rig.start()

@@ -9,6 +9,7 @@ import pytest
 
 from actors.guard import scope
 from actors.guard.command import MARK, clean_environment, find_binary, known_flags, launch_for
+from actors.guard.gathering import make_plan
 from actors.guard.gpufloor import GpuFloor
 from actors.guard.logs import LINE_MAX_CHARS, LINES_MAX, LogRing
 from actors.guard.machine import Machine
@@ -81,6 +82,23 @@ def test_only_flags_that_the_binary_knows_are_written_and_the_rest_is_told(tmp_p
     assert launch.argv[launch.argv.index("--fit") + 1] == "off"
     assert set(launch.left_out) == {"--offline", "--swa-full", "--reasoning"}
     assert not set(launch.left_out) & set(launch.argv)
+
+
+def test_a_flag_is_written_as_an_older_build_spells_it(tmp_path):
+    rig = Rig(tmp_path)
+    old = frozenset({"--no-webui", "--swa-checkpoints"})
+    argv = launch_for(rig.profile, rig.binary, old, port=1, mark="here").argv
+    assert "--no-webui" in argv
+    assert argv[argv.index("--swa-checkpoints") + 1] == "0"
+    assert "--no-ui" not in argv
+
+
+def test_a_gpu_profile_without_a_gpu_says_so_and_is_judged_by_the_processor(tmp_path):
+    rig = Rig(tmp_path, gpu_layers="all")
+    with rig.environment():
+        assert "would run on the CPU" in make_plan(rig.profile, rig.machine, rig.ledger, "x").admission.text
+        rig.gpu(used_mib=0)
+        assert "would run on the CPU" not in make_plan(rig.profile, rig.machine, rig.ledger, "x").admission.text
 
 
 def test_the_key_is_in_the_environment_and_never_on_the_command_line(tmp_path):
