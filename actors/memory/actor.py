@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -34,7 +34,7 @@ R = TypeVar("R", bound=msgspec.Struct)
 WAIT_FOR_MAX: Final = 64
 """An ingest of at most so many new texts waits a moment for their vectors, so that it can be recalled at once."""
 WAIT_S: Final = 2.0
-MODEL_WAIT_S: Final = 3.0
+MODEL_WAIT_S: Final = 1.5
 """A recall waits so long for a model that is still loading; then it searches by words and edges."""
 RETRY_S: Final = 5.0
 REPLAYED: Final = "this request id was applied before; this is the reply it got"
@@ -141,18 +141,22 @@ class MemoryActor(Actor):
 
     async def _work_off(self) -> None:
         while (store := self._substrate) is not None:
-            batch = await self._lane.run(embed_later.next_batch, store)
+            batch = await self._lane.run(self._if_open, embed_later.next_batch)
             if not batch:
                 break
             codes = await self.embeddings.codes([(kind, text) for kind, _, text in batch])
             async with self._linking:  # a restore may have put another file in place
                 if self._substrate is store:
-                    await self._lane.run(embed_later.take, store, batch, codes)
+                    await self._lane.run(self._if_open, embed_later.take, batch, codes)
             self._embed_fault = ""
             self._moved.set()
             self._moved = anyio.Event()
         self._embedded.set()
         await self._link()
+
+    def _if_open(self, step: Callable[..., T], *args: Any) -> T | None:
+        """A step of background work in the lane; nothing once the file is closed."""
+        return None if self._substrate is None else step(self._substrate, *args)
 
     def _store(self) -> Substrate:
         if self._broken is not None:
@@ -242,8 +246,7 @@ class MemoryActor(Actor):
         more = True
         while more and embedder is not None:
             async with self._linking:
-                store = self._substrate
-                more = store is not None and bool(await self._lane.run(linking.link_batch, store, embedder.links))
+                more = bool(await self._lane.run(self._if_open, linking.link_batch, embedder.links))
 
     async def recall(self, job: Job, params: words.Recall) -> Outcome:
         """Answer a question from the graph; changes nothing. By words and edges alone while the model is away."""

@@ -16,17 +16,17 @@ from .vectors import Codes
 from .writing import Written
 
 BATCH: Final = 256
-_EVERY_NODE: Final = "SELECT 'node', id, name FROM node WHERE linked >= 0"
-_EVERY_FACT: Final = (
-    "SELECT 'fact', e.id, s.name || ' ' || r.name || ' ' || o.name FROM edge e JOIN node s ON s.id = e.subject "
+NODE_TEXTS: Final = "SELECT id, name FROM node WHERE linked >= 0"
+FACT_TEXTS: Final = (
+    "SELECT e.id, s.name || ' ' || r.name || ' ' || o.name FROM edge e JOIN node s ON s.id = e.subject "
     "JOIN relation r ON r.id = e.relation JOIN node o ON o.id = e.object WHERE e.invalidated_ns IS NULL"
 )
-_EVERY_PASSAGE: Final = (
-    "SELECT 'passage', id, CASE WHEN title IS NULL THEN text ELSE title || char(10) || text END FROM passage "
+PASSAGE_TEXTS: Final = (
+    "SELECT id, CASE WHEN title IS NULL THEN text ELSE title || char(10) || text END FROM passage "
     "WHERE ended_ns IS NULL"
 )
-_EVERY_EXAMPLE: Final = "SELECT 'example', id, text FROM example"
-_EVERYTHING: Final = (_EVERY_NODE, _EVERY_FACT, _EVERY_PASSAGE, _EVERY_EXAMPLE)
+EXAMPLE_TEXTS: Final = "SELECT id, text FROM example"
+_EVERYTHING: Final = {"node": NODE_TEXTS, "fact": FACT_TEXTS, "passage": PASSAGE_TEXTS, "example": EXAMPLE_TEXTS}
 Waiting = tuple[str, int, str]
 """Kind, id and text of something that has no vector yet."""
 
@@ -87,8 +87,8 @@ def renew(store: Substrate, fingerprint: str, dimension: int) -> int:
         for kind in KINDS:
             schema.create_vectors(database.connection, kind, dimension)
         database.connection.execute("DELETE FROM waiting")
-        for sql in _EVERYTHING:
-            database.connection.execute(f"INSERT INTO waiting (kind, id, text) {sql}")
+        for kind, sql in _EVERYTHING.items():
+            database.connection.execute(f"INSERT INTO waiting (kind, id, text) SELECT '{kind}', * FROM ({sql})")
         database.connection.execute("DELETE FROM synonym")
         database.connection.execute("DELETE FROM association")
         database.connection.execute("UPDATE node SET linked = 0 WHERE linked > 0")

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from . import schema
 from .graph import PASSAGE_LINK, SYNONYM_LINK, vertex_of_node, vertex_of_passage
+from .embed_later import FACT_TEXTS, PASSAGE_TEXTS
 from .substrate import KINDS, Substrate, forget_waiting, insert_vectors, stored_vectors
 from .writing import Written
 
@@ -114,10 +115,17 @@ def purge(store: Substrate, source: int) -> None:
     )
     run("DELETE FROM relation WHERE id NOT IN (SELECT relation FROM edge)")
     run("DELETE FROM source WHERE id = ?", (source,))
-    for table in ("fact_text", "passage_text"):
-        run(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+    run("DELETE FROM request WHERE action = 'memory.update'")  # replies that quote what was taught; harmless to repeat
+    _rebuild_text(store)
     if store.vectors:
         _rebuild_vectors(store)
+
+
+def _rebuild_text(store: Substrate) -> None:
+    """Write the text indexes anew: FTS5 keeps the words of deleted rows until their segment is merged."""
+    for index, sql in ((store.facts, FACT_TEXTS), (store.passages, PASSAGE_TEXTS)):
+        index.clear()
+        index.add(store.database.rows(sql))
 
 
 def _rebuild_vectors(store: Substrate) -> None:

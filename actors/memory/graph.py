@@ -1,8 +1,9 @@
-"""The graph in memory: a sorted base and a small sorted overlay of signed changes, both in arrays.
+"""The graph in memory: a sorted base and a small sorted overlay of changes, both in arrays.
 
 Vertices: node n is vertex 2n, passage p is vertex 2p + 1, so that no table of numbers is kept. Every edge lies in
-both directions. A change is an overlay entry; taking an edge away is the same entry with a negative weight, which
-is exact, since a walk is linear in the weights. The overlay is merged into the base when it has grown.
+both directions. A change is an overlay entry; taking an edge away is the same entry with a negative weight. The
+overlay is merged into the base when it has grown, and at once when something was taken away, so that no entry of
+what is gone is left.
 """
 
 from collections.abc import Iterable, Sequence
@@ -97,8 +98,7 @@ class Graph:
         self.reserve(int(max(a.max(), b.max())) + 1)
         np.add.at(self.degree, a, weight)
         np.add.at(self.degree, b, weight)
-        self.degree[np.concatenate((a, b))] = np.round(self.degree[np.concatenate((a, b))], 9)
-        if len(self._pending) > max(OVERLAY_MAX, len(self._base) // 16):
+        if weight.min() < 0 or len(self._pending) > max(OVERLAY_MAX, len(self._base) // 16):
             self._merge()
 
     def without(self, kind: int) -> "Graph":

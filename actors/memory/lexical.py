@@ -68,6 +68,10 @@ class Lexical:
             f"INSERT INTO {table} (rowid, text) VALUES (?, ?)", ((row, segment(text)) for row, text in rows)
         )
 
+    def clear(self) -> None:
+        """Take every row out, with every byte; inside the caller's transaction."""
+        self._database.connection.execute(f"INSERT INTO {self._kind}_text ({self._kind}_text) VALUES ('delete-all')")
+
     def remove(self, ids: list[int]) -> None:
         """Take rows out; inside the caller's transaction."""
         table = f"{self._kind}_text"

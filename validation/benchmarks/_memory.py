@@ -87,6 +87,15 @@ class BenchActor(MemoryActor):
         store = self._store()
         return await self._lane.run(lambda: embed_later.pending(store.database) + linking.pending(store))
 
+    async def begin_reindex(self) -> None:
+        """The first step of a reindex, and the stop of all that would follow."""
+        while self.embeddings.embedder is None:
+            await anyio.sleep(0.01)
+        embedder = self.embeddings.embedder
+        store = self._store()
+        async with self._linking:
+            await self._lane.run(embed_later.renew, store, embedder.fingerprint, embedder.dimension)
+
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """Started, and stopped at the end."""
@@ -107,10 +116,18 @@ class Memory:
         self.actor = actor
         self._ids = itertools.count(1)
 
-    def call(self, action: str, *, operator: bool = False, request_id: str | None = None, **params: Any) -> Outcome:
+    def call(
+        self,
+        action: str,
+        *,
+        operator: bool = False,
+        request_id: str | None = None,
+        deadline_ms: int = DEADLINE_MS,
+        **params: Any,
+    ) -> Outcome:
         """One action with its params; faults are raised."""
         request = request_id or f"bench-{next(self._ids)}"
-        work = Work(id=request, action=action, params=Raw(b"\x80"), deadline_ms=DEADLINE_MS, operator=operator)
+        work = Work(id=request, action=action, params=Raw(b"\x80"), deadline_ms=deadline_ms, operator=operator)
         handler = self.actor.handlers()[action]
         if action == "memory.ingest":
             params.setdefault("wait", True)
@@ -119,9 +136,17 @@ class Memory:
             return await handler(Job(work, self.actor), PARAMS[action](**params))
 
         outcome = self._portal.call(serve)
-        if action == "memory.ingest":
-            self._portal.call(self._linked)
+        if action == "memory.ingest" and params["wait"]:
+            self.settle()
         return outcome
+
+    def settle(self) -> None:
+        """Wait until every vector is made and every synonym drawn."""
+        self._portal.call(self._linked)
+
+    def begin_reindex(self) -> None:
+        """Let everything wait for other vectors, and do no more: as a run that was killed."""
+        self._portal.call(self.actor.begin_reindex)
 
     async def _linked(self) -> None:
         """Wait until every synonym is drawn, so that what is measured does not depend on when it is asked."""

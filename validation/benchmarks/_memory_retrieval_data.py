@@ -1,6 +1,5 @@
 """Public retrieval sets, read from the shared data, and the baselines and measures that they are judged by."""
 
-import ast
 import json
 import math
 from collections import Counter
@@ -65,7 +64,7 @@ def wiki_gold() -> RetrievalSet:
     told: dict[tuple[str, str], list[Any]] = {}
     items: list[Item] = []
     for row in rows:
-        context = {title: " ".join(lines) for title, lines in ast.literal_eval(row["context"])}
+        context = {title: " ".join(lines) for title, lines in row["context"]}
         for title, body in context.items():
             told.setdefault((title, body), [])
         support = list(dict.fromkeys(title for title, _ in row["supporting_facts"]))
