@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.launcher.partner import BRIDGE, MODERN, ROOT, Bridge, Daemon
-from validation.benchmarks._bridge_fuzz import Tally, lines
+from validation.benchmarks._bridge_fuzz import Line, Tally, lines
 
 EXIT_S = 1.0 if len(os.sched_getaffinity(0)) > 4 else 3.0
 """It leaves within a second; a busy machine is given more before that counts as a fault."""
@@ -332,3 +332,22 @@ def test_a_bridge_that_was_stopped_goes_on_when_it_is_continued(run):
         bridge.call("echo")
         bridge.process.send_signal(signal.SIGCONT)
         assert bridge.read()["result"]["isError"] is False
+
+
+@pytest.mark.parametrize(
+    ("answers", "faults"),
+    [
+        ([b'{"jsonrpc":"2.0","id":"a","result":{}}', b'{"jsonrpc":"2.0","id":null,"error":{}}'], 0),
+        ([b'{"jsonrpc":"2.0","id":"a","result":{}}'], 1),
+        ([b'{"jsonrpc":"2.0","id":"a","result":{}}'] * 2 + [b'{"jsonrpc":"2.0","id":null,"error":{}}'], 1),
+        ([b'{"jsonrpc":"2.0","id":"b","result":{}}', b'{"jsonrpc":"2.0","id":null,"error":{}}'], 2),
+        ([b'{"jsonrpc":"2.0","id":"a"}', b'{"jsonrpc":"2.0","id":null,"error":{}}'], 1),
+    ],
+)
+def test_the_judge_of_the_fuzz_finds_an_answer_missing_doubled_invented_or_malformed(answers, faults):
+    tally = Tally()
+    tally.sent(Line("sound", b"", "a", 1, sure=True))
+    tally.sent(Line("noise", b"", None, 1, sure=False))
+    for answer in answers:
+        tally.answered(answer)
+    assert len(tally.faults()) == faults
