@@ -5,7 +5,6 @@ import ast
 import pytest
 
 from validation import claims
-from validation.report import __main__ as report
 from validation.report import files, verdicts
 from validation.result import ROOT
 
@@ -69,8 +68,3 @@ def test_a_new_promise_without_evidence_is_found(monkeypatch, tmp_path):
     (tmp_path / "README.md").write_text("# X\n\n- **speed** without end;\n\n## Y\n\nIt starts in 3 ms. It is red.\n")
     monkeypatch.setattr(claims, "ROOT", tmp_path)
     assert claims.uncovered("README.md", ()) == ["- **speed** without end;", "## Y It starts in 3 ms."]
-
-
-def test_the_generated_pages_are_what_the_results_give():
-    """`python -m validation.report` was run after the last benchmark."""
-    assert report.main(["--check"]) == 0

@@ -1,0 +1,1 @@
+"""The offline benchmarks as tests: each fails only when a goal of its own is missed."""
