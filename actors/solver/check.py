@@ -1,4 +1,4 @@
-"""`reason.check` inside the worker: does a proposed answer hold, which constraints does it break, can it be completed."""
+"""`reason.check` inside the worker: does a proposed answer hold, what does it break, can it be completed."""
 
 import json
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The pool of workers: one warm in reserve, a few at work, the rest wait in order; none is used twice."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import anyio
@@ -47,7 +47,7 @@ class Pool:
         self._fill()
 
     @asynccontextmanager
-    async def worker(self) -> AsyncIterator[Worker]:
+    async def worker(self) -> AsyncGenerator[Worker]:
         """A warm worker, for one use; killed at the end.
 
         Raises:
@@ -69,7 +69,7 @@ class Pool:
         await self._send.aclose()
 
     @asynccontextmanager
-    async def _turns_of_a_task(self) -> AsyncIterator[None]:
+    async def _turns_of_a_task(self) -> AsyncGenerator[None]:
         borrower = object()
         await self._turns.acquire_on_behalf_of(borrower)
         try:

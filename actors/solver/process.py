@@ -3,6 +3,7 @@
 Spawned from the loop's own thread only: the kernel's parent-death signal is bound to the spawning thread.
 """
 
+import contextlib
 import os
 import signal
 import socket
@@ -117,10 +118,8 @@ class Worker:
         with anyio.CancelScope(shield=True), anyio.move_on_after(EXIT_MAX_S):
             await self._stream.aclose()
             if self.process.returncode is None:
-                try:
+                with contextlib.suppress(ProcessLookupError):
                     os.killpg(self.process.pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
             await self.process.wait()
             await self.process.aclose()
 

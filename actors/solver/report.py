@@ -38,7 +38,8 @@ def _sat(answer: Solved) -> str:
         case "proved":
             parts.append(f"optimum {answer.objective}, proved" if answer.objective is not None else "optimum proved")
         case "best_so_far":
-            parts.append(f"best found so far {answer.objective}, not proved optimal")
+            found = "" if answer.objective is None else f" {answer.objective}"
+            parts.append(f"best found so far{found}, not proved optimal")
         case "unbounded":
             parts.append("the objective is unbounded, so there is no optimum")
         case "not_attained":

@@ -35,8 +35,8 @@ def _outcome(task: Task, budget: Budget, tell: Tell) -> Outcome:
         fix = f"give {given[0]} alone, or constraints with vars"
         raise ProblemError([Defect(where=given[1], problem=f"{' and '.join(given)} are given together", fix=fix)])
     if "smt2" in given:
-        serve_script = solve_script if task.action == "reason.solve" else check_script
-        return serve_script(params, budget, tell)
+        solving = task.action == "reason.solve"
+        return solve_script(params, budget, tell) if solving else check_script(params, budget)
     problem = _problem(task, given)
     if task.action == "reason.solve":
         return solve(problem, params, budget, tell)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
-import z3
 
 from protocol.action import Outcome
 from protocol.actions.reason import Soft, Solved, Verdict
@@ -25,7 +24,7 @@ from .report import sentence
 from .search import options as judging
 from .search.conflict import explain
 from .search.engine import Engine
-from .search.objective import Best, Climb
+from .search.objective import Best, Climb, numeral
 
 Tell = Callable[[Outcome], None]
 SOLUTIONS_MAX: Final = 1000
@@ -83,10 +82,10 @@ def encode(problem: Problem) -> Encoded:
 def _undeclared(problem: Problem, items: list[Item]) -> list[Defect]:
     found: list[Defect] = []
     for item in items:
-        for call in unknown_calls(problem.declarations, item.node):
-            found.append(
-                defect(item.where, item.name, item.text, unknown_function(problem.declarations, call).at(call.column))
-            )
+        found += [
+            defect(item.where, item.name, item.text, unknown_function(problem.declarations, call).at(call.column))
+            for call in unknown_calls(problem.declarations, item.node)
+        ]
     for name, users in undeclared(problem.declarations, items).items():
         error = undeclared_name(problem.declarations, name)
         found += [
@@ -196,7 +195,7 @@ class _Run:
         self._take(best)
         if best.optimum != "proved":
             return best.values, []
-        return best.values, [climb.goal == _literal(best.objective, climb)]
+        return best.values, [climb.goal == numeral(best.objective, climb.kind)]
 
     def _take(self, best: Best) -> None:
         self._solution(best.values)
@@ -221,17 +220,15 @@ class _Run:
 
     def _granted(self, values: Assignment) -> list[Soft]:
         evaluator = Evaluator(self.problem.declarations, values)
-        granted: list[Soft] = []
-        for item in self.problem.soft:
-            granted.append(
-                Soft(
-                    name=item.name,
-                    text=item.note or item.text,
-                    weight=show(item.weight),
-                    granted=evaluator.holds(item.node),
-                )
+        return [
+            Soft(
+                name=item.name,
+                text=item.note or item.text,
+                weight=show(item.weight),
+                granted=evaluator.holds(item.node),
             )
-        return granted
+            for item in self.problem.soft
+        ]
 
     def _judge(self) -> None:
         verdicts: list[Verdict] = []
@@ -280,12 +277,6 @@ class _Run:
             )
         elif len(found) > 1:
             self._set(second=shown(declarations, found[1]))
-
-
-def _literal(value: Any, climb: Climb) -> z3.ExprRef:
-    from .search.objective import numeral  # noqa: PLC0415
-
-    return numeral(value, climb.kind)
 
 
 def wanted_solutions(value: Any) -> int:

@@ -75,7 +75,7 @@ def answer(task: Task, fd: int) -> Final:
         return serve(task, Budget(time.monotonic() + task.budget_ms / 1000), tell)
     except MemoryError:
         return Final(failure=_failure("too_large", "The problem needs more than the worker's 1 GiB of memory."))
-    except Exception as error:  # the one top handler of this process
+    except Exception as error:  # noqa: BLE001
         text = f"the solver failed inside: {type(error).__name__}: {error}"[:500]
         return Final(failure=_failure("internal", text))
 

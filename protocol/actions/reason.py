@@ -20,7 +20,8 @@ class Problem(Params, frozen=True, kw_only=True):
     vars: Annotated[
         dict[str, Any] | list[Any] | str | None,
         Meta(
-            description='name -> type: "int 1..5", "bool", "real", a list (ordered enum), "(S,T) -> bool", {"type","size"}'
+            description='name -> type: "int 1..5", "bool", "real", a list (ordered enum), "(S,T) -> bool", '
+            '{"type","min","max","size"}'
         ),
     ] = None
     constraints: Annotated[

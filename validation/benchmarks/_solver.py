@@ -1,7 +1,7 @@
 """The solver actor without a daemon, for benchmarks: its real pool and workers, its handlers called directly."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -64,11 +64,11 @@ async def _all(requests: Sequence[Solve | Check], tell: Callable[[int], None], d
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[SolverActor]:
+async def running() -> AsyncGenerator[SolverActor]:
     """The actor with its pool, ended in order."""
     actor = SolverActor()
     async with anyio.create_task_group() as tasks:
-        actor._tasks = tasks  # noqa: SLF001 - what Actor.run does
+        actor._tasks = tasks  # noqa: SLF001
         await actor.start()
         try:
             yield actor
@@ -80,7 +80,7 @@ async def running() -> AsyncIterator[SolverActor]:
 async def warm(actor: SolverActor) -> None:
     """Wait until the reserve is there, so that a time measured next is the request's own."""
     with anyio.fail_after(60):
-        while not (actor.pool and actor.pool.pids):
+        while not (actor.pool and actor.pool.pids):  # noqa: ASYNC110
             await anyio.sleep(0.02)
 
 

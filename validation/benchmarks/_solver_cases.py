@@ -2,6 +2,7 @@
 
 Numbers and sources are those of the research notes (issues of Z3, CPMpy, MiniZinc, claripy, java-smt, MCP servers …).
 """
+# ruff: noqa: E501 - tables and formulas read best on one line
 
 from collections.abc import Callable
 from typing import Any

@@ -40,7 +40,7 @@ def encode(puzzle: dict[str, Any]) -> Solve:
         one, other = (_entity(found[side], names) for side in ("one", "other"))
         op = "=" if found["verb"] == "also has" else "!="
         constraints.append({"name": f"clue_{number}", "expr": f"{one} {op} {other}", "note": clue})
-    return Solve(vars={name: f"int 0..{persons - 1}" for name in names.values()}, constraints=constraints)
+    return Solve(vars=dict.fromkeys(names.values(), f"int 0..{persons - 1}"), constraints=constraints)
 
 
 def _entity(text: str, names: dict[tuple[str, str], str]) -> str:

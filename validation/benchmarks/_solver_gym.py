@@ -1,4 +1,5 @@
 """reasoning-gym's constraint puzzles (14 kinds): each item as a request, and the test of its answer."""
+# ruff: noqa: E501, RUF001 - tables and formulas read best on one line
 
 import itertools
 import json
@@ -196,7 +197,7 @@ def cryptarithm(item: Item) -> Puzzle:
         values = [int("".join(str(digits[letter]) for letter in one)) for one in [*words, result]]
         return sum(values[:-1]) == values[-1] and len(set(digits.values())) == len(digits)
 
-    return Solve(vars={letter: "int 0..9" for letter in facts["letters"]}, constraints=list(constraints)), right
+    return Solve(vars=dict.fromkeys(facts["letters"], "int 0..9"), constraints=list(constraints)), right
 
 
 def graph_color(item: Item) -> Puzzle:
@@ -354,8 +355,8 @@ def zebra_puzzles(item: Item) -> Puzzle:
         for heading, _ in groups
     ]
     for clue in re.findall(r"^\d+\. (.*)$", question, re.MULTILINE):
-        constraints.append({"expr": _clue(clue.rstrip("."), names), "note": clue})
-    request = Solve(vars={name: f"int 1..{houses}" for name in names.values()}, constraints=constraints)
+        constraints.append({"expr": _clue(clue.rstrip("."), names), "note": clue})  # noqa: PERF401
+    request = Solve(vars=dict.fromkeys(names.values(), f"int 1..{houses}"), constraints=constraints)
     people = {name: value for (heading, value), name in names.items() if "name" in heading.split()[-1]}
 
     def right(answer: Data) -> bool:

@@ -1,4 +1,5 @@
 """Hostile requests: grammar-aware noise, random bytes, deep nesting, huge numbers, injections, broken SMT-LIB."""
+# ruff: noqa: E501 - tables and formulas read best on one line
 
 import random
 from collections.abc import Callable
@@ -32,7 +33,7 @@ _INJECTIONS = [
     "__import__('os').system('touch {canary}')", "open('{canary}','w').write('x')", "().__class__.__bases__[0].__subclasses__()",
     "And.__globals__['__builtins__']['open']('{canary}','w')", "[c for c in ().__class__.__mro__]", "exec('1')", "lambda: 1", "x if x else y",
     "`touch {canary}`", "$(touch {canary})", "; touch {canary}", "x := 1", "import socket; socket.create_connection(('127.0.0.1', {port}))",
-    "{{7*7}}", "%s%s%n", "../../../../etc/passwd", "x\n(include \"{canary}\")", "|x| (echo \"y\")",
+    "{{7*7}}", "%s%s%n", "../../../../etc/passwd", 'x\n(include "{canary}")', '|x| (echo "y")',
 ]  # fmt: skip
 
 

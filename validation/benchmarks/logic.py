@@ -1,4 +1,5 @@
 """Published logic programs solved exactly: verified ones all right, faulty ones answered or told what is wrong."""
+# ruff: noqa: E501 - tables and formulas read best on one line
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,5 @@
 """A small problem from request to answer: confined single-use worker, beside a cold one and Z3 in process."""
+# ruff: noqa: E501 - tables and formulas read best on one line
 
 import statistics
 import subprocess

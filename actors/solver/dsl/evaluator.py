@@ -8,6 +8,7 @@ an index outside) makes the nearest truth value around it false.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Final
 
 from .declarations import Constant, Declarations
@@ -198,9 +199,11 @@ class Evaluator:
         parts: list[bool] = []
         for arg in args:
             if isinstance(arg, Comprehension):
-                for inner in self._environments(arg.binders, env):
-                    if arg.where is None or self._truth(arg.where, inner):
-                        parts.append(self._truth(arg.body, inner))
+                parts += [
+                    self._truth(arg.body, inner)
+                    for inner in self._environments(arg.binders, env)
+                    if arg.where is None or self._truth(arg.where, inner)
+                ]
             elif op in {"and", "or"} and not isinstance(arg, Apply):
                 value = self._value(arg, env)
                 parts += (
@@ -271,7 +274,7 @@ def _compare(op: str, args: Sequence[Value]) -> bool:
     if op == "distinct" and len(args) > 2:  # noqa: PLR2004
         flat = Items(list(args)).flat()
         return not any(equal(one, other) for at, one in enumerate(flat) for other in flat[:at])
-    return all(_pair(op, one, other) for one, other in zip(args, args[1:], strict=False))
+    return all(_pair(op, one, other) for one, other in pairwise(args))
 
 
 def _pair(op: str, left: Value, right: Value) -> bool:

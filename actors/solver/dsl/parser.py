@@ -64,7 +64,7 @@ class _Parser:
         node = self._expression(0)
         while self._is(";"):
             self._place += 1
-        if self._now.kind != "end":
+        if self._place < len(self._tokens) - 1:
             raise self._unexpected(after_value=True)
         return node
 
@@ -108,10 +108,7 @@ class _Parser:
             )
         left = self._prefix()
         while self._now.kind == "op" and (binding := _INFIX.get(self._now.text, 0)) > power:
-            if binding == _COMPARE:
-                left = self._comparison(left)
-            else:
-                left = self._infix(left, binding)
+            left = self._comparison(left) if binding == _COMPARE else self._infix(left, binding)
         self._depth -= 1
         return left
 
@@ -160,25 +157,32 @@ class _Parser:
             return self._postfix(Number(token.value, token.decimal, token.column))
         if token.kind in {"name", "quoted"}:
             return self._postfix(self._name(token))
-        if token.kind == "op":
-            if token.text in {"true", "false"}:
-                return Truth(token.text == "true", token.column)
-            if token.text == "not":
-                return Apply("not", (self._expression(_NOT),), token.column)
-            if token.text == "-":
-                return _negated(self._expression(_SIGN), token.column)
-            if token.text == "+":
-                return self._expression(_SIGN)
-            if token.text in {"(", "[", "{"}:
-                return self._postfix(self._group(token))
-            if token.text == "if":
-                return self._if(token)
-            if token.text in _CALLABLE and self._is("("):
-                return self._postfix(self._call(token))
-            if token.text in _QUANTIFYING and self._now.kind == "name":
-                return self._quantified(token)
+        if token.kind == "op" and (node := self._operator(token)) is not None:
+            return node
         self._place -= 1
         raise self._unexpected()
+
+    def _operator(self, token: Token) -> Node | None:
+        """What begins with an operator, a bracket or a word of the language; None when nothing can."""
+        match token.text:
+            case "true" | "false":
+                return Truth(token.text == "true", token.column)
+            case "not":
+                return Apply("not", (self._expression(_NOT),), token.column)
+            case "-":
+                return _negated(self._expression(_SIGN), token.column)
+            case "+":
+                return self._expression(_SIGN)
+            case "(" | "[" | "{":
+                return self._postfix(self._group(token))
+            case "if":
+                return self._if(token)
+            case text if text in _CALLABLE and self._is("("):
+                return self._postfix(self._call(token))
+            case text if text in _QUANTIFYING and self._now.kind == "name":
+                return self._quantified(token)
+            case _:
+                return None
 
     def _name(self, token: Token) -> Node:
         if self._is("(") and token.kind == "name":

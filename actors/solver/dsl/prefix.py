@@ -8,7 +8,7 @@ from .faults import ExpressionError
 from .operators import canonical, quantifier
 from .parser import DEPTH_MAX, parse
 from .syntax import Apply, Name, Node, Number, Sequence, Truth
-from .tokens import _SYMBOLS
+from .tokens import SYMBOLS
 
 _BRACKETS = frozenset("()[]{},:?;.")
 
@@ -44,7 +44,7 @@ def build(value: Any, level: int = 0) -> Node:
 
 
 def _float(value: float) -> Number:
-    if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN is what differs from itself
+    if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124
         raise ExpressionError(f"{value} is not a number", fix="write a finite number")
     return Number(Fraction(repr(value)), decimal=not value.is_integer())
 
@@ -58,7 +58,7 @@ def _list(items: list[Any], level: int) -> Node:
 def operator_of(word: str) -> str | None:
     """The canonical operation that a JSON head names, symbol or word."""
     word = word.strip()
-    symbol = _SYMBOLS.get(word)
+    symbol = SYMBOLS.get(word)
     return symbol if symbol and word not in _BRACKETS else canonical(word)
 
 

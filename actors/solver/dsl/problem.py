@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from .declarations import Declarations, declare
 from .faults import Defect, ExpressionError, ProblemError
-from .prefix import build
+from .prefix import build, operator_of
 from .syntax import Node
 
 CONSTRAINTS_MAX: Final = 5_000
@@ -142,13 +142,7 @@ class Reader:
 
 def _is_prefix(value: list[Any]) -> bool:
     """Whether a list is one prefix expression rather than several constraints in text."""
-    return bool(re.fullmatch(r"[^\w\s]{1,3}|[A-Za-z_]+|=>", value[0].strip())) and _operator(value[0])
-
-
-def _operator(word: str) -> bool:
-    from .prefix import operator_of  # noqa: PLC0415
-
-    return operator_of(word) is not None
+    return bool(re.fullmatch(r"[^\w\s]{1,3}|[A-Za-z_]+|=>", value[0].strip())) and operator_of(value[0]) is not None
 
 
 def _first(value: Mapping[str, Any], keys: tuple[str, ...]) -> Any:

@@ -1,4 +1,5 @@
 """Text to tokens: numbers exact, names plain or quoted, operators with all their spellings."""
+# ruff: noqa: RUF001 - the signs that people write are the point
 
 import re
 from fractions import Fraction
@@ -25,7 +26,7 @@ class Token(Struct, frozen=True):
     decimal: bool = False
 
 
-_SYMBOLS: Final[dict[str, str]] = {
+SYMBOLS: Final[dict[str, str]] = {
     "<=>": "iff", "<->": "iff", "↔": "iff", "⇔": "iff", "≡": "iff",
     "=>": "=>", "->": "=>", "→": "=>", "⇒": "=>", "⊃": "=>", "-->": "=>", "==>": "=>", ">>>": "=>",
     "||": "or", "|": "|", "∨": "or", "&&": "and", "&": "and", "∧": "and", "/\\": "and", "\\/": "or",
@@ -41,7 +42,7 @@ _WORDS: Final[dict[str, str]] = {
     "in": "in", "if": "if", "then": "then", "else": "else", "div": "div", "mod": "mod", "for": "for",
     "where": "where", "true": "true", "false": "false",
 }  # fmt: skip
-_SYMBOL = "|".join(re.escape(symbol) for symbol in sorted(_SYMBOLS, key=len, reverse=True))
+_SYMBOL = "|".join(re.escape(symbol) for symbol in sorted(SYMBOLS, key=len, reverse=True))
 _PATTERN: Final = re.compile(
     rf"""(?P<space>\s+)
     |(?P<comment>\#.*|:::.*)
@@ -92,7 +93,7 @@ def _token(found: re.Match[str], column: int) -> Token | None:
         case "quoted":
             return Token("quoted", text[1:-1].strip(), column)
         case "op":
-            return Token("op", _SYMBOLS[text], column)
+            return Token("op", SYMBOLS[text], column)
         case _:
             return None
 

@@ -1,4 +1,4 @@
-"""How a type is written: "int 1..5", "bool", ["mon", "tue"], "(S, T) -> bool", "array[3,3] of int 0..9", {"type": …}."""
+"""How a type is written: "int 1..5", "bool", ["mon", "tue"], "(S, T) -> bool", "array[3,3] of int 0..9", objects."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ _INDEX_RANGE_MAX: Final = 10_000
 _BOOLS: Final = frozenset({"bool", "boolean", "binary", "truth", "bit"})
 _INTS: Final = frozenset({"int", "integer", "ints", "nat", "natural", "number", "num"})
 _REALS: Final = frozenset({"real", "float", "rational", "decimal", "double"})
-_RANGE: Final = re.compile(r"^\s*(-?\d+(?:\.\d+)?)?\s*(?:\.\.|…|\bto\b|–)\s*(-?\d+(?:\.\d+)?)?\s*$")
+_RANGE: Final = re.compile(r"^\s*(-?\d+(?:\.\d+)?)?\s*(?:\.\.|…|\bto\b|\u2013)\s*(-?\d+(?:\.\d+)?)?\s*$")
 _PAIR: Final = re.compile(r"^[\[(]\s*(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)\s*[\])]$")
 _BOUND: Final = re.compile(r"(>=|<=|≥|≤|>|<)\s*(-?\d+(?:\.\d+)?)")
 _ARRAY: Final = re.compile(

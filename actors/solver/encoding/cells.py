@@ -184,7 +184,7 @@ class Cells:
             raise ExpressionError("a list is no index", fix="use a single value")
         if key.kind in {"enum", "member"}:
             key = self.compare.resolve(key)
-            place = integer(key.value if key.constant else key.value)
+            place = integer(key.value)
         else:
             place = number(key, note=self.note)
         if place.kind == "real":

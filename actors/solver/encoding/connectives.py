@@ -51,7 +51,7 @@ def _neither(encoder: "Encoder", node: Apply, env: "Env") -> Term:
 
 
 def _implies(encoder: "Encoder", node: Apply, env: "Env") -> Term:
-    """a => b => c is a => (b => c)."""
+    """A => b => c is a => (b => c)."""
     parts = _each(encoder, node, env)
     result = parts[-1]
     for part in reversed(parts[:-1]):

@@ -5,6 +5,7 @@ Names and meanings: the MiniZinc standard library.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from ..dsl.faults import ExpressionError
@@ -67,15 +68,14 @@ def _occurrences(encoder: "Encoder", items: Sequence[Term], value: Term) -> Term
 
 
 def _count(encoder: "Encoder", node: Apply, env: "Env") -> Term:
-    if len(node.args) == 1 or isinstance(node.args[0], Comprehension):
-        if len(node.args) == 1:
-            return _counting(encoder, node.args, env)
+    if len(node.args) == 1:
+        return _counting(encoder, node.args, env)
     values = [encoder.value(arg, env) for arg in node.args]
     lists = [value for value in values if isinstance(value, ListTerm)]
     singles = [value for value in values if isinstance(value, Term)]
     if not lists:
         return _counting(encoder, node.args, env)
-    if len(lists) == 2 and not singles:  # noqa: PLR2004 - count(list, set)
+    if len(lists) == 2 and not singles:  # noqa: PLR2004
         return add([as_number(encoder.compare.one_of(item, lists[1].flat())) for item in lists[0].flat()])
     found = _occurrences(encoder, lists[0].flat(), singles[0])
     return boolean(encoder.compare.equal(found, singles[1])) if len(singles) == 2 else found  # noqa: PLR2004
@@ -137,15 +137,13 @@ def _all_different_except(encoder: "Encoder", node: Apply, env: "Env") -> Term:
 
 def _all_equal(encoder: "Encoder", node: Apply, env: "Env") -> Term:
     items = encoder.terms(node.args, env)
-    return boolean(conjunction([_equal(encoder, one, other) for one, other in zip(items, items[1:], strict=False)]))
+    return boolean(conjunction([_equal(encoder, one, other) for one, other in pairwise(items)]))
 
 
 def _ordered(encoder: "Encoder", node: Apply, env: "Env") -> Term:
     op = {"increasing": "<=", "strictly_increasing": "<", "decreasing": ">=", "strictly_decreasing": ">"}[node.op]
     items = encoder.terms(node.args, env)
-    return boolean(
-        conjunction([encoder.compare.order(op, one, other) for one, other in zip(items, items[1:], strict=False)])
-    )
+    return boolean(conjunction([encoder.compare.order(op, one, other) for one, other in pairwise(items)]))
 
 
 def _table(encoder: "Encoder", node: Apply, env: "Env") -> Term:
@@ -321,8 +319,10 @@ def _lexicographic(encoder: "Encoder", node: Apply, env: "Env") -> Term:
 
 
 def _regular(encoder: "Encoder", node: Apply, env: "Env") -> Term:
-    """The list is a word of an automaton: (list, next[state][value], start, accepting), states from 0, -1 = stuck;
-    or MiniZinc's (list, Q, S, next, start, accepting), states and values from 1, 0 = stuck.
+    """The list is a word of an automaton.
+
+    Either (list, next[state][value], start, accepting) with states from 0 and -1 for stuck, or MiniZinc's
+    (list, Q, S, next, start, accepting) with states and values from 1 and 0 for stuck.
     """
     from_one = len(node.args) == 6  # noqa: PLR2004
     items = _plain(encoder, node.args[0], env)

@@ -140,7 +140,7 @@ def _option_objection(group: Group) -> tuple[str, str]:
     option = group.items[1].text if len(group.items) > 1 and isinstance(group.items[1], Atom) else ""
     if option in _PASSED_OPTIONS or option == ":trace" or (_TUNING.match(option) and not _DANGEROUS.search(option)):
         return "", ""
-    if option == ":timeout" or option == ":rlimit":
+    if option in {":timeout", ":rlimit"}:
         return f"the option {option} is set by us", "use the parameter timeout_ms"
     if _DANGEROUS.search(option):
         return f"the option {option[:60]!r} reaches files, limits or logs and is not admitted", "remove it"

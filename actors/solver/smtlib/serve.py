@@ -171,7 +171,8 @@ class _Run:
         items = [_item(command, self.source) for command in asserts]
         text = "\n".join(f"(assert {item.text})" for item in items)
         try:
-            parts = list(z3.parse_smt2_string(declared + "\n" + text))
+            vector = z3.parse_smt2_string(declared + "\n" + text)
+            parts = [vector[at] for at in range(len(vector))]
         except z3.Z3Exception:
             return
         if len(parts) == len(items):
@@ -191,7 +192,7 @@ def _item(command: Command, source: str) -> Item:
     return Item(where=f"smt2 line {command.line}", name=name, text=source[body.start : end], node=Truth(value=True))
 
 
-def check_script(params: Mapping[str, Any], budget: Budget, tell: Tell) -> Outcome:
+def check_script(params: Mapping[str, Any], budget: Budget) -> Outcome:
     """Check values against the assertions of a script: which of them fail with these values."""
     source = str(params["smt2"])
     script = admit(source)

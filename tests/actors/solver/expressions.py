@@ -1,4 +1,5 @@
 """Random well-typed constraints over a few small variables, and the two readings of one under an assignment."""
+# ruff: noqa: E501 - one constraint after the other
 
 import random
 from fractions import Fraction
