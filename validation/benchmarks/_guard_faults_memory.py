@@ -27,7 +27,7 @@ async def _stopped_for_pressure(rig: Rig) -> str:
 
 @fault(9, "llama.cpp 27146", "GTT balloons during the load until the whole machine is out of memory", seconds=12)
 async def gtt_balloons(directory: Path) -> str:
-    rig = Rig(directory, {"load_s": 60}, gpu_layers="all")
+    rig = Rig(directory, {"load_s": 60}, gpu_layers="all", load_s=120)
     rig.memory(available_mib=6_000)
     rig.gpu(used_mib=500)
     async with rig.running() as server:
@@ -35,7 +35,7 @@ async def gtt_balloons(directory: Path) -> str:
         await rig.until("loading")
         available, used = 6_000, 500
         while server.child is not None:
-            available, used = available - 20, used + 20
+            available, used = available - 30, used + 30
             rig.memory(available_mib=available)
             rig.gpu(used_mib=used)
             expect(available > 0, "the machine is full")
