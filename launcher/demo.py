@@ -109,7 +109,7 @@ def _public_file() -> Path | None:
 def _load(environment: Mapping[str, str], story: dict[str, Any], public: Path | None) -> None:
     console.rule("1. A knowledge base is loaded")
     with _connect(environment) as client:
-        params = {"passages": story["passages"], "source": story["source"]}
+        params = {"passages": story["passages"], "source": story["source"], "wait": True}
         console.print(client.call("memory", "ingest", params, deadline_ms=_INGEST_DEADLINE_MS)["summary"])
         if public is not None:
             _load_public(client, public)

@@ -34,7 +34,9 @@ class Tuning(Struct, frozen=True, kw_only=True):
     specificity: bool = True
     synonyms: bool = True
     use_passages: bool = True
-    fit: float = 1.0
+    fit: float = 1.5
+    pull: float = 0.0
+    pull_links: float = 0.3
     seed_fact: float = 0.1
     damping: float = 0.5
     epsilon: float = 1e-6
