@@ -196,6 +196,22 @@ def check_llama_server() -> Finding:
     return Finding("llama-server", "warn", text, "Install llama.cpp, or set CHRYSALIS_LLAMA_SERVER.")
 
 
+def check_models() -> Finding:
+    """The model files that profiles name are there."""
+    llm = settings.load_config().get("llm", {})
+    tables = llm.get("profiles", {}) if isinstance(llm, dict) else {}
+    named = {
+        name: str(table["model"]) for name, table in tables.items() if isinstance(table, dict) and "model" in table
+    }
+    missing = [f"{name}: {path}" for name, path in named.items() if not Path(path).expanduser().is_file()]
+    if missing:
+        return Finding("models", "fail", f"not there: {'; '.join(missing)}", f"Correct {settings.config_path()}.")
+    if not named:
+        text = f"no profile names a model; set model under [llm.profiles.e4b] in {settings.config_path()}"
+        return Finding("models", "ok", text)
+    return Finding("models", "ok", ", ".join(sorted(named)))
+
+
 def check_memory(proc: Path = Path("/proc")) -> Finding:
     """Memory that is available, and whether the kernel tells of pressure."""
     lines = (proc / "meminfo").read_text(encoding="ascii").splitlines()
@@ -244,6 +260,7 @@ ALL: Final[tuple[Check, ...]] = (
     check_daemon,
     check_systemd,
     check_llama_server,
+    check_models,
     check_memory,
     check_gpu,
 )

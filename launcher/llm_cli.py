@@ -9,8 +9,9 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from protocol.client import Client
+from protocol.client import Client, NoDaemon
 
+from . import autostart
 from .operate import ProgressBar
 
 START_MS: Final = 600_000
@@ -57,14 +58,30 @@ def _params(options: argparse.Namespace) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value}
 
 
-def _call(action: str, params: dict[str, Any], deadline_ms: int | None = None) -> dict[str, Any]:
+def _call(
+    action: str, params: dict[str, Any], deadline_ms: int | None = None, *, start_daemon: bool = False
+) -> dict[str, Any]:
+    if start_daemon:
+        _ensure_daemon()
     with Client() as client, ProgressBar() as bar:
         return client.call("llm", action, params, verbosity="detail", deadline_ms=deadline_ms, on_progress=bar.take)
 
 
+def _ensure_daemon() -> None:
+    """Start the daemon when none runs, as clients do.
+
+    Raises:
+        NoDaemon: none can be had.
+    """
+    try:
+        autostart.ensure()
+    except autostart.StartError as error:
+        raise NoDaemon(str(error)) from error
+
+
 def run_plan(options: argparse.Namespace) -> int:
     """Print the admission: need, have, margin and the source of each number."""
-    envelope = _call("plan", _params(options))
+    envelope = _call("plan", _params(options), start_daemon=True)
     if _printed(envelope, options):
         return _code(envelope)
     console, plan = Console(), envelope["data"]
@@ -83,7 +100,7 @@ def run_plan(options: argparse.Namespace) -> int:
 def run_start(options: argparse.Namespace) -> int:
     """Start or restart it; waits until it is ready or has failed."""
     params = _params(options) | {"override": options.override, "wait": not options.no_wait}
-    envelope = _call(options.verb, params, START_MS)
+    envelope = _call(options.verb, params, START_MS, start_daemon=True)
     return _code(envelope) if _printed(envelope, options) else _print_status(envelope)
 
 

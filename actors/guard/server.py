@@ -6,7 +6,6 @@ run it. Spawning happens on the loop thread only (see launch.py).
 
 import asyncio
 import os
-import socket
 import time
 from collections import deque
 from collections.abc import Callable
@@ -30,6 +29,7 @@ from .life import SETTLED, UP, Admit, Effect, Life, Send, Spawn
 from .logs import LogRing
 from .machine import Machine
 from .observer import Observer
+from .ports import free_port, port_is_free
 from .processes import Child, become_subreaper, look
 from .profiles import Profile, ProfileError
 from .watch import Observation
@@ -43,24 +43,6 @@ CLOSE_GRACE_S: Final = 2.5
 ORPHAN_GRACE_S: Final = 3.0
 
 Message = Callable[[Life, float], list[Effect]]
-
-
-def free_port() -> int:
-    """A port that is free now; another program may still take it, which is noticed and retried."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def port_is_free(port: int) -> bool:
-    """Whether the port could be listened on now."""
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 class ModelServer:
@@ -219,6 +201,8 @@ class ModelServer:
             return self.life.exited(1, [f"port {profile.port}: address already in use"], now)
         launch = launch_for(profile, plan.binary, plan.flags, port=profile.port or free_port(), mark=self._mark)
         need = round(plan.admission.need_mib * MIB)
+        if launch.left_out:
+            self.log.note(f"flags that this llama-server lacks were left out: {' '.join(launch.left_out)}")
         prefix = scope.prefix(launch.alias, need) if self._scoped else []
         self._oom_before = self.machine.oom_kills()
         self._warn(self._gpu_floor.note())

@@ -85,6 +85,16 @@ def test_a_missing_binary_warns_and_a_wrong_one_fails(home, monkeypatch):
     assert doctor_checks.check_llama_server().level == "fail"
 
 
+def test_a_profile_whose_model_is_gone_fails_with_its_path(home):
+    assert doctor_checks.check_models().level == "ok"
+    config = home / "XDG_CONFIG_HOME" / "chrysalis" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[llm.profiles.e4b]\nmodel = "/none.gguf"\n')
+    assert "e4b: /none.gguf" in doctor_checks.check_models().text
+    config.write_text(f'[llm.profiles.e4b]\nmodel = "{config}"\n')
+    assert doctor_checks.check_models().text == "e4b"
+
+
 def test_little_memory_and_missing_pressure_information_warn(tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal: 8000000 kB\nMemAvailable: 500000 kB\n")
     assert "Close something" in doctor_checks.check_memory(tmp_path).remedy
