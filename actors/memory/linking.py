@@ -37,7 +37,7 @@ def link_batch(substrate: Substrate, blocks: Sequence[Block], check: Callable[[]
     ids, vectors = index.vectors(telling)
     check()
     pairs: dict[tuple[int, int], float] = {}
-    source, near, cosine = index.neighbours(vectors, blocks)
+    source, near, cosine = index.neighbours(vectors, blocks if len(vectors) else ())
     order = np.lexsort((near, -cosine, source))
     taken = np.zeros(len(ids), np.int64)
     for i in order.tolist():

@@ -5,6 +5,7 @@ guarantees 0 <= exact(v) - p(v) <= epsilon * degree(v) on undirected graphs; her
 once with NumPy (measured: 3 to 15 ms at a million nodes, where power iteration takes 1.2 s).
 """
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,8 @@ from .graph import Graph
 
 Ints = npt.NDArray[np.int64]
 Doubles = npt.NDArray[np.float64]
+
+Pull = Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float32]]
 
 DAMPING: Final = 0.5
 EPSILON: Final = 1e-6
@@ -39,6 +42,7 @@ def push(
     damping: float = DAMPING,
     epsilon: float = EPSILON,
     budget: int = BUDGET_EDGES,
+    pull: Pull | None = None,
 ) -> Walk:
     """Mass of a walk that goes on with probability `damping` and else jumps back to a seed.
 
@@ -46,6 +50,7 @@ def push(
         seeds: distinct vertices; weights: their share, positive, any sum.
         epsilon: a vertex is pushed while its residual is at least epsilon times its weighted degree.
         budget: edges to touch at most; past it the walk is incomplete and says how much mass it kept back.
+        pull: factor of each edge by its id, so that the walk prefers edges that fit a question; > 0.
     """
     share = weights / weights.sum()
     mass, rest = np.zeros(graph.size), np.zeros(graph.size)
@@ -56,13 +61,15 @@ def push(
         flow = rest[frontier]
         rest[frontier] = 0.0
         mass[frontier] += (1 - damping) * flow
-        degree = graph.degree[frontier]
+        source, target, weight, edge = graph.out(frontier)
+        if pull is not None:
+            weight = weight * pull(edge)
+        degree = np.bincount(source, weight, minlength=len(frontier))
         stuck = degree <= 0
         if stuck.any():
             rest[seeds] += damping * flow[stuck].sum() * share
-        source, target, weight, _ = graph.out(frontier[~stuck])
         edges += len(target)
-        np.add.at(rest, target, (damping * flow[~stuck] / degree[~stuck])[source] * weight)
+        np.add.at(rest, target, (damping * flow / np.where(stuck, 1.0, degree))[source] * weight)
         reached[target] = True
         touched = np.concatenate((target, seeds)) if stuck.any() else target
         frontier = np.unique(touched[rest[touched] >= epsilon * np.maximum(graph.degree[touched], 1.0)])

@@ -83,9 +83,10 @@ class Substrate:
         self.load_vectors()
 
     def _load(self, kind: str, dimension: int) -> VectorIndex:
-        index = VectorIndex(dimension)
+        index = VectorIndex(dimension, self.database.path.parent)
         for ids, codes in stored_vectors(self.database, kind, dimension):
             index.add(ids, codes)
+        index.relax()
         return index
 
     def present(self) -> View:

@@ -4,7 +4,10 @@ The rows come from the sqlite-vec tables and are only a cache of them. Exact sea
 past `EXACT_MAX_ROWS` the sign bits of all rows are compared first (Hamming) and the best are scored exactly.
 """
 
+import mmap
+import tempfile
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +21,8 @@ Codes = npt.NDArray[np.int8]
 EXACT_MAX_ROWS: Final = 32_768
 RESCORED_MIN: Final = 800
 COMPACT_MIN: Final = 1_000
+IN_FILE_PAST_BYTES: Final = 256 << 20
+"""Rows past so much memory live in an unlinked file, mapped: the kernel keeps what is used and drops the rest."""
 
 
 def quantise(vectors: Floats) -> Codes:
@@ -46,15 +51,17 @@ class Block(Struct, frozen=True):
 class VectorIndex:
     """Ids with their int8 vectors, searched by cosine."""
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, folder: Path | None = None) -> None:
         self.dimension = dimension
+        self._folder = folder
         self._words = -(-dimension // 64)
+        self._mapped: mmap.mmap | None = None
         self._rows = 0
         self._dead = 0
         self._ids: Ints = np.zeros(0, np.int64)
         self._codes: Codes = np.zeros((0, dimension), np.int8)
         self._scale: Floats = np.zeros(0, np.float32)
-        self._bits: npt.NDArray[np.uint64] = np.zeros((0, self._words), np.uint64)
+        self._bits: npt.NDArray[np.uint64] = np.zeros((self._words, 0), np.uint64)
         self._exact: Floats = np.zeros((0, dimension), np.float32)
         self._place: npt.NDArray[np.int32] = np.full(0, -1, np.int32)
 
@@ -76,7 +83,7 @@ class VectorIndex:
         self._reserve(end, int(new.max()) + 1)
         norms = np.sqrt(np.einsum("ij,ij->i", codes, codes, dtype=np.float32))
         self._ids[start:end], self._codes[start:end], self._scale[start:end] = new, codes, 1.0 / norms
-        self._bits[start:end] = self._signs(codes)
+        self._bits[:, start:end] = self._signs(codes).T
         if end <= EXACT_MAX_ROWS:
             self._exact[start:end] = codes * self._scale[start:end, None]
         else:
@@ -94,11 +101,32 @@ class VectorIndex:
         if rows > len(self._ids):
             room = max(64, rows, min(2 * len(self._ids), len(self._ids) + 200_000))
             self._ids, self._scale = _grown(self._ids, room), _grown(self._scale, room)
-            self._codes, self._bits = _grown(self._codes, room), _grown(self._bits, room)
+            self._codes, self._bits = self._codes_grown(room), _wider(self._bits, room)
             if room <= 2 * EXACT_MAX_ROWS:
                 self._exact = _grown(self._exact, min(room, EXACT_MAX_ROWS))
         if places > len(self._place):
             self._place = _grown(self._place, max(places, len(self._place) * 5 // 4), fill=-1)
+
+    def _codes_grown(self, room: int) -> Codes:
+        if room * self.dimension <= IN_FILE_PAST_BYTES:
+            return _grown(self._codes, room)
+        with tempfile.TemporaryFile(dir=self._folder) as file:
+            file.truncate(room * self.dimension)
+            mapped = mmap.mmap(file.fileno(), 0)
+        bigger = np.frombuffer(mapped, np.int8).reshape(room, self.dimension)
+        for start in range(0, self._rows, 65_536):
+            end = min(start + 65_536, self._rows)
+            bigger[start:end] = self._codes[start:end]
+        mapped.madvise(mmap.MADV_RANDOM)
+        self._mapped = mapped
+        self.relax()
+        return bigger
+
+    def relax(self) -> None:
+        """Give back the memory of mapped rows; they are read again from the file when needed."""
+        if self._mapped is not None:
+            self._mapped.flush()
+            self._mapped.madvise(mmap.MADV_DONTNEED)
 
     def remove(self, ids: Iterable[int] | Ints) -> None:
         """Take rows out; unknown ids are ignored."""
@@ -106,7 +134,7 @@ class VectorIndex:
         if not len(rows):
             return
         self._place[self._ids[rows]] = -1
-        self._ids[rows], self._scale[rows], self._bits[rows] = -1, 0, 0
+        self._ids[rows], self._scale[rows] = -1, 0
         if len(self._exact):
             self._exact[rows[rows < len(self._exact)]] = 0
         self._dead += len(rows)
@@ -116,7 +144,7 @@ class VectorIndex:
     def _compact(self) -> None:
         keep = np.flatnonzero(self._ids[: self._rows] >= 0)
         ids, codes = self._ids[keep].copy(), self._codes[keep].copy()
-        self.__init__(self.dimension)
+        self.__init__(self.dimension, self._folder)
         self.add(ids, codes)
 
     def _rows_of(self, ids: Ints) -> Ints:
@@ -132,6 +160,15 @@ class VectorIndex:
         """The ids among `ids` that are there, with their unit vectors (n, d)."""
         rows = self._rows_of(np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), np.int64))
         return self._ids[rows], self._codes[rows] * self._scale[rows, None]
+
+    def cosines(self, ids: Ints, query: Floats, otherwise: float = 0.0) -> Floats:
+        """The cosine of each id, in order; `otherwise` where it has no vector."""
+        known = (ids >= 0) & (ids < len(self._place))
+        rows = np.where(known, self._place[np.where(known, ids, 0)] if len(self._place) else -1, -1)
+        found = np.full(len(ids), otherwise, np.float32)
+        here = rows >= 0
+        found[here] = (self._codes[rows[here]] @ query) * self._scale[rows[here]]
+        return found
 
     def ids(self) -> Ints:
         """Every id that has a vector."""
@@ -156,9 +193,10 @@ class VectorIndex:
 
     def _search_bits(self, query: Floats, k: int) -> tuple[Ints, Floats]:
         sign = self._signs((query > 0).astype(np.int8)[None, :])[0]
+        told = self._signs((query != 0).astype(np.int8)[None, :])[0]
         distance = np.zeros(self._rows, np.uint16)
-        for word in range(self._words):
-            distance += np.bitwise_count(self._bits[: self._rows, word] ^ sign[word])
+        for word in np.flatnonzero(told).tolist():  # a half of the vector that the question leaves out is not compared
+            distance += np.bitwise_count((self._bits[word, : self._rows] ^ sign[word]) & told[word])
         distance[self._ids[: self._rows] < 0] = 60_000
         wanted = min(max(RESCORED_MIN, 8 * k), self._rows)
         rows = np.argpartition(distance, wanted - 1)[:wanted]
@@ -169,7 +207,7 @@ class VectorIndex:
         """Pairs of (row of `vectors`, id) that are close in any block of their components: (i, ids, cosines)."""
         found: list[tuple[Ints, Ints, Floats]] = []
         wanted = [_slice(vectors, block) for block in blocks]
-        for start in range(0, self._rows, 8_192):
+        for start in range(0, self._rows if blocks else 0, 8_192):
             end = min(start + 8_192, self._rows)
             rows = self._codes[start:end].astype(np.float32)
             for block, mine in zip(blocks, wanted, strict=True):
@@ -196,6 +234,12 @@ def _grown(array: Any, room: int, fill: int = 0) -> Any:
         else np.zeros((room, *array.shape[1:]), array.dtype)
     )
     bigger[: min(len(array), room)] = array[:room]
+    return bigger
+
+
+def _wider(array: Any, room: int) -> Any:
+    bigger = np.zeros((len(array), room), array.dtype)
+    bigger[:, : min(array.shape[1], room)] = array[:, :room]
     return bigger
 
 

@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import os
 import tempfile
+import threading
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -111,8 +112,9 @@ class BenchActor(MemoryActor):
 class Memory:
     """Blocking calls to an actor in a thread of its own."""
 
-    def __init__(self, portal: anyio.from_thread.BlockingPortal, actor: BenchActor) -> None:
+    def __init__(self, portal: anyio.from_thread.BlockingPortal, actor: BenchActor, gate: threading.Event) -> None:
         self._portal = portal
+        self.release = gate.set
         self.actor = actor
         self._ids = itertools.count(1)
 
@@ -167,11 +169,28 @@ class Memory:
 
 
 @contextmanager
-def open_memory(path: Path | None = None, *, choice: str = "", remember: bool = True) -> Generator[Memory]:
-    """A running memory actor on `path`, or on a file of its own that is gone afterwards."""
+def open_memory(
+    path: Path | None = None,
+    *,
+    choice: str = "",
+    remember: bool = True,
+    embedder: Embedder | None = None,
+    hold: bool = False,
+) -> Generator[Memory]:
+    """A running memory actor on `path`, or on a file of its own that is gone afterwards.
+
+    Args:
+        choice: the embedder by name; `embedder`: one of the benchmark's own in its place.
+        remember: keep vectors between runs. hold: the embedder does not come before `Memory.release`.
+    """
     keeper: list[Remembering] = []
+    gate = threading.Event()
 
     def load(name: str) -> Embedder:
+        if hold:
+            gate.wait()
+        if embedder is not None:
+            return embedder
         inner = choose.load(name)
         if not remember:
             return inner
@@ -181,6 +200,9 @@ def open_memory(path: Path | None = None, *, choice: str = "", remember: bool = 
     with tempfile.TemporaryDirectory(prefix="chrysalis-bench-") as folder:
         actor = BenchActor(path or Path(folder) / "memory.db", embeddings=EmbedService(choice, loader=load))
         with anyio.from_thread.start_blocking_portal() as portal, portal.wrap_async_context_manager(actor.running()):
-            yield Memory(portal, actor)
+            try:
+                yield Memory(portal, actor, gate)
+            finally:
+                gate.set()
         for one in keeper:
             one.save()
