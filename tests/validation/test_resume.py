@@ -5,8 +5,8 @@ import subprocess
 import pytest
 
 from validation import result
-from validation.resume import standing, unchanged_since
 from validation.result import Measured
+from validation.resume import standing, unchanged_since
 
 
 def git(root, *words):

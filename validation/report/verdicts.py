@@ -61,7 +61,7 @@ def row(claim: Claim, results: Mapping[str, Result]) -> Row:
         KeyError: when the result is there and lacks the figure.
     """
     found = results.get(claim.result)
-    if found is None:
+    if found is None or found.at(claim.effect.rpartition("/")[0]) is None:
         return Row(id=claim.id, says=claim.says, verdict="not measured", claimed=claim.claimed, unit=claim.unit)
     low, high = (claim.scale * float(end) for end in found.at(claim.interval))
     return Row(

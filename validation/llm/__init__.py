@@ -1,0 +1,1 @@
+"""The model-in-the-loop harness: items, arms, one conversation each, grading, and pairs that become evidence."""
