@@ -38,7 +38,7 @@ from .advisor import Advisor
 from .outcomes import Channel, OutcomeLog
 from .replies import advised, asking, calibrated, consulted, everything, full_name, shaken, view
 from .sitting import Sitting, answer, begin
-from .store import SessionState, Store, open_store
+from .store import SESSIONS_KEPT, SessionState, Store, open_store
 from .taken import declared_model, learned
 
 log = logging.getLogger("chrysalis")
@@ -91,7 +91,8 @@ class AdvisoryActor(Actor):
         forced = parse_forced(settings.value("CHRYSALIS_MODEL_PROFILE"))
         if forced is not None and forced.kind == "unknown":
             self._say(f"CHRYSALIS_MODEL_PROFILE names no class or model that is known: {forced.name}.")
-        self._advisor = Advisor(evidence.rules, forced, _capabilities(evidence.rules))
+        readonly = settings.enabled("CHRYSALIS_READONLY")
+        self._advisor = Advisor(evidence.rules, forced, _capabilities(evidence.rules), readonly=readonly)
         self._store = await self._lane.run(open_store, settings.database_path().with_name("advisory.db"), self._say)
         await self._lane.run(self._load)
 
@@ -152,8 +153,14 @@ class AdvisoryActor(Actor):
         outcome, state, calibration = change(self._state(session_id))
         self._store.apply(request_id, msgspec.msgpack.encode(outcome), session_id, state, calibration)
         if state is not None:
-            self._sessions[session_id] = state
+            self._remember(session_id, state)
         return outcome
+
+    def _remember(self, session_id: str, state: SessionState) -> None:
+        self._sessions.pop(session_id, None)
+        self._sessions[session_id] = state
+        if len(self._sessions) > SESSIONS_KEPT:
+            del self._sessions[next(iter(self._sessions))]
 
     async def handshake(self, job: Job, params: Handshake) -> Outcome:
         """Take down what the client says of its model, and answer with what was measured on such models."""

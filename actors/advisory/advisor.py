@@ -20,10 +20,13 @@ NEAR_CACHE_MAX = 256
 class Advisor:
     """The rules in force and the forced profile; answers are the same for the same session state and day."""
 
-    def __init__(self, rules: Sequence[Rule], forced: Model | None, capabilities: Mapping[str, str]) -> None:
+    def __init__(
+        self, rules: Sequence[Rule], forced: Model | None, capabilities: Mapping[str, str], *, readonly: bool = False
+    ) -> None:
         self.rules = tuple(rules)
         self.forced = forced
         self._capabilities = capabilities
+        self._readonly = readonly
         self._near: dict[tuple[Profile, date], list[tuple[int, Advice]]] = {}
 
     def profile(self, state: SessionState, now_ns: int) -> Profile:
@@ -64,7 +67,8 @@ class Advisor:
     def slot(self, today: date) -> SlotText:
         """The daemon-wide texts: they depend on the forced profile and the evidence, never on a session."""
         profile = resolve(self.forced, None, None)
-        if not any(rule.contrast == "use" and rule.level != "neutral" for rule in self.rules):
+        nobody = self._readonly and self.forced is None  # nobody can shake hands where writes are off
+        if nobody or not any(rule.contrast == "use" and rule.level != "neutral" for rule in self.rules):
             return SlotText(slot="", instructions="", profile=profile.text)
         advices = self.standing(profile, today)
         return SlotText(slot=slot(profile, advices), instructions=instructions(profile, advices), profile=profile.text)

@@ -126,7 +126,9 @@ class Store:
 
     def sessions(self) -> dict[str, SessionState]:
         """Every session kept, by its id."""
-        rows: list[tuple[str, bytes]] = self._db.execute("SELECT session_id, state FROM sessions").fetchall()  # pyright: ignore[reportAssignmentType] - apsw knows no column types
+        rows: list[tuple[str, bytes]] = self._db.execute(
+            "SELECT session_id, state FROM sessions ORDER BY updated_ns"
+        ).fetchall()  # pyright: ignore[reportAssignmentType] - apsw knows no column types
         return {sid: msgspec.msgpack.decode(state, type=SessionState) for sid, state in rows}
 
     def calibration(self, session_id: str) -> bytes | None:

@@ -12,8 +12,8 @@ from evidence.rules import Evidence
 
 @pytest.fixture(autouse=True)
 def _own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CHRYSALIS_MODEL_PROFILE", "CHRYSALIS_OUTCOME_LOG", "CHRYSALIS_ENFORCE_ADVISORY"):
-        monkeypatch.delenv(name, raising=False)
+    for name in ("MODEL_PROFILE", "OUTCOME_LOG", "ENFORCE_ADVISORY", "EVIDENCE", "READONLY"):
+        monkeypatch.delenv(f"CHRYSALIS_{name}", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("CHRYSALIS_DB", str(tmp_path / "substrate.db"))
 

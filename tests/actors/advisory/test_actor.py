@@ -136,6 +136,21 @@ async def test_without_any_advice_in_the_evidence_the_daemon_says_nothing(opened
         assert (texts.slot, texts.instructions) == ("", "")
 
 
+async def test_where_writes_are_off_nobody_is_asked_for_a_handshake(opened, monkeypatch):
+    monkeypatch.setenv("CHRYSALIS_READONLY", "1")
+    async with opened(EVIDENCE) as actor:
+        texts = (await actor.slot(make_job("meta.slot", session_id=""), NoParams())).data
+        assert (texts.slot, texts.instructions) == ("", "")
+
+
+async def test_sessions_in_memory_are_bounded(opened, monkeypatch):
+    monkeypatch.setattr("actors.advisory.actor.SESSIONS_KEPT", 3)
+    async with opened(EVIDENCE) as actor:
+        for name in "abcda":
+            await shake(actor, session=name, model="qwen3-4b")
+        assert list(actor._sessions) == ["c", "d", "a"]
+
+
 async def test_a_real_call_is_advised_on_its_own_params(opened):
     async with opened(EVIDENCE) as actor:
         await shake(actor, model="qwen3-4b", context=8000)
