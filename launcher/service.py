@@ -10,15 +10,21 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+from protocol.client import Client, NoDaemon
+
+from . import autostart
+
 UNIT: Final = "chrysalis.service"
 CARRIED: Final = ("CHRYSALIS_", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 """Variables in force at the installation that the service gets, too."""
 COMMAND_MAX_S: Final = 90.0
+STOP_MAX_S: Final = 20.0
 
 
 class ServiceError(ValueError):
@@ -88,11 +94,34 @@ def run_install(options: argparse.Namespace) -> int:
     _systemctl("enable", UNIT)
     print(f"{'written' if changed else 'unchanged'}: {path}")
     if not options.no_start:
+        if _stop_other_daemon():
+            print("the daemon that ran without systemd was ended; its clients find the new one by themselves")
         _systemctl("restart" if changed else "start", UNIT)
         print("started; see: chrysalis service status")
     if hint := linger_hint(_lingers):
         print(hint)
     return 0
+
+
+def _stop_other_daemon() -> bool:
+    """End a daemon that systemd did not start: only one may hold the runtime directory.
+
+    Raises:
+        ServiceError: it does not end.
+    """
+    if show("MainPID").get("MainPID", "0") != "0":
+        return False
+    try:
+        with Client(connect_timeout_s=1.0) as client:
+            client.control("stop")
+    except NoDaemon:
+        return False
+    until = time.monotonic() + STOP_MAX_S
+    while autostart.listening():
+        if time.monotonic() > until:
+            raise ServiceError("The daemon that runs without systemd does not end; see: chrysalis status")
+        time.sleep(0.05)
+    return True
 
 
 def run_uninstall(_: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ def systemctl(tmp_path, monkeypatch):
     tools.mkdir()
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr(service, "_stop_other_daemon", lambda: False)
     for name in ("CHRYSALIS_RUNTIME_DIR", "PYTHONPATH"):
         monkeypatch.delenv(name, raising=False)
 
@@ -88,6 +89,12 @@ def test_install_writes_enables_and_starts_and_doing_it_again_changes_nothing(sy
     assert main(["service", "install"]) == 0
     assert "unchanged" in capsys.readouterr().out
     assert asked()[-1] == f"start {service.UNIT}"
+
+
+def test_a_daemon_that_ran_without_systemd_is_ended_first(systemctl, monkeypatch, capsys):
+    monkeypatch.setattr(service, "_stop_other_daemon", lambda: True)
+    assert main(["service", "install"]) == 0
+    assert "ran without systemd was ended" in capsys.readouterr().out
 
 
 def test_the_linger_hint_appears_only_when_lingering_is_off(systemctl, capsys):

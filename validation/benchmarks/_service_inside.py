@@ -64,11 +64,14 @@ def answers() -> bool:
 
 
 def install(told: dict[str, Any]) -> None:
-    """Install and start; READY and STATUS are seen."""
+    """Install and start where a daemon runs already without systemd; READY and STATUS are seen."""
+    other = subprocess.Popen([sys.executable, "-m", "daemon"], stderr=subprocess.DEVNULL)
+    wait("daemon without systemd", answers)
     begun = time.monotonic()
     done = chrysalis("service", "install")
     told["install"] = {"code": done.returncode, "said": done.stdout.strip().splitlines()[-1:]}
     told["install_to_active_s"] = round(time.monotonic() - begun, 2)
+    told["other_daemon_ended"] = other.wait(20) == 0
     wait("running actors", answers)
     wait("status text", lambda: "running" in properties().get("StatusText", ""))
     told["unit"] = properties()

@@ -50,6 +50,7 @@ def run(context: Context) -> Measured:
 def _measured(told: dict[str, Any]) -> Measured:
     unit, removed = told.get("unit", {}), told["uninstall"]
     clean = not (removed["units"] or removed["unit_file"] or removed["processes"] or removed["sockets"])
+    took_over = told.get("other_daemon_ended") is True
     lost = told.get("lost", ["unknown"])
     survived = told.get("same_daemon") is True and told.get("model_end") == "out_of_memory"
     return Measured(
@@ -59,6 +60,7 @@ def _measured(told: dict[str, Any]) -> Measured:
         figures=told,
         goals=[
             Goal("active, with a status text", "active", unit.get("ActiveState"), unit.get("ActiveState") == "active"),
+            Goal("takes over from a daemon that ran before", "it ended", took_over, took_over),
             Goal("a bridge's call", "ok", told.get("bridge_call"), told.get("bridge_call") == "ok"),
             Goal("acknowledged writes lost to the watchdog", "0", len(lost), not lost),
             Goal("OOM kill of the model leaves the daemon", "same daemon", told.get("model_end"), survived),
