@@ -36,11 +36,17 @@ class Pool:
         self._failures = 0
         self._closed = False
         self._idle: list[Worker] = []
+        self._busy: list[Worker] = []
 
     @property
     def pids(self) -> list[int]:
         """The processes in reserve."""
         return [worker.process.pid for worker in self._idle]
+
+    @property
+    def busy(self) -> list[int]:
+        """The processes that have a task."""
+        return [worker.process.pid for worker in self._busy]
 
     def start(self) -> None:
         """Begin to keep the reserve."""
@@ -55,10 +61,12 @@ class Pool:
         """
         async with self._turns_of_a_task():
             worker = await self._take()
+            self._busy.append(worker)
             try:
                 yield worker
             finally:
                 await worker.kill()
+                self._busy.remove(worker)
 
     async def close(self) -> None:
         """Kill the reserve; who still waits gets PoolClosed."""
@@ -66,7 +74,8 @@ class Pool:
         for worker in self._idle:
             await worker.kill()
         self._idle.clear()
-        await self._send.aclose()
+        self._send.close()
+        self._receive.close()
 
     @asynccontextmanager
     async def _turns_of_a_task(self) -> AsyncGenerator[None]:
@@ -84,7 +93,7 @@ class Pool:
                 self._fill()
                 try:
                     worker = await self._receive.receive()
-                except anyio.EndOfStream:
+                except (anyio.EndOfStream, anyio.ClosedResourceError):
                     raise PoolClosed from None
                 if worker in self._idle:
                     self._idle.remove(worker)

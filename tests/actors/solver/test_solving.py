@@ -1,0 +1,171 @@
+"""What solve answers: model, uniqueness, options, optimum, wishes, enumeration, conflict, and the second opinion."""
+
+import pytest
+
+from actors.solver.search.engine import Engine
+from protocol.actions.reason import ACTIONS
+
+from .asking import ask
+
+ORDER = {"a": "int 1..3", "b": "int 1..3", "c": "int 1..3"}
+
+
+@pytest.mark.parametrize("example", [ACTIONS[0].example, *ACTIONS[0].examples])
+def test_the_worked_examples_of_the_schema_are_solved_and_verified(example):
+    said = ask(**example)
+    assert said["result"] == "sat"
+    assert said["verified"] is True
+
+
+def test_the_only_solution_is_called_so_and_another_one_is_shown_when_there_is_one():
+    only = ask(vars=ORDER, constraints=["a < b", "b < c"])
+    assert (only["model"], only["unique"]) == ({"a": 1, "b": 2, "c": 3}, True)
+    more = ask(vars=ORDER, constraints=["all_different(a, b, c)"])
+    assert more["unique"] is False
+    assert more["second"] != more["model"]
+
+
+def test_options_must_may_or_cannot_hold():
+    said = ask(
+        vars=ORDER,
+        constraints=["all_different(a, b, c)", "a < b", "c != 3"],
+        options={"A": "b = 3", "B": "a = 1", "C": "c = 3"},
+    )
+    assert {one["label"]: one["verdict"] for one in said["options"]} == {"A": "must", "B": "may", "C": "cannot"}
+    assert said["answer"] == ["A"]
+
+
+@pytest.mark.parametrize(
+    ("constraints", "goal", "optimum", "objective"),
+    [
+        (["x >= 3", "x <= 1000000"], {"maximize": "2 * x"}, "proved", 2_000_000),
+        (["x >= 3"], {"minimize": "x"}, "proved", 3),
+        (["x > 3"], {"maximize": "x"}, "unbounded", None),
+        (["r < 1"], {"maximize": "r"}, "not_attained", 1),
+        (["r <= 1/3"], {"maximize": "r"}, "proved", "1/3"),
+        (["x in 0..5", "x != 5"], {"maximize": "if x = 4 then 10 else x"}, "proved", 10),
+    ],
+)
+def test_an_optimum_is_what_it_is_called(constraints, goal, optimum, objective):
+    said = ask(vars={"x": "int", "r": "real"}, constraints=constraints, **goal)
+    assert (said["optimum"], said.get("objective")) == (optimum, objective)
+    assert said["verified"] is True
+
+
+def test_wishes_are_granted_by_weight_after_the_objective():
+    said = ask(
+        vars={"x": "int 0..9"},
+        constraints=["x != 5"],
+        soft=[{"expr": "x < 3", "weight": 3}, {"expr": "x > 6", "weight": 1}, "x = 2"],
+    )
+    assert said["model"] == {"x": 2}
+    assert [one["granted"] for one in said["soft"]] == [True, False, True]
+    said = ask(vars={"x": "int 0..9"}, constraints=["x != 5"], maximize="x", soft=["x < 3"])
+    assert said["model"] == {"x": 9}
+
+
+def test_all_solutions_are_listed_once_and_counted():
+    said = ask(vars={"x": "int 1..4", "p": "bool"}, constraints=["x < 3 or p"], solutions="all")
+    assert len({tuple(one.items()) for one in said["solutions"]}) == len(said["solutions"]) == 6
+    assert said["complete"] is True
+    some = ask(vars={"x": "int 1..4"}, constraints=["true"], solutions=2)
+    assert len(some["solutions"]) == 2
+    assert some["complete"] is False
+
+
+def test_a_conflict_is_the_smallest_and_tells_which_removal_helps():
+    constraints = [
+        {"name": "low", "expr": "x < 3", "note": "x is small"},
+        {"name": "chain1", "expr": "x > y"},
+        {"name": "chain2", "expr": "y > 4"},
+        {"name": "high", "expr": "x > 7", "note": "x is large"},
+        {"name": "free", "expr": "z = 1"},
+    ]
+    said = ask(vars={"x": "int 0..9", "y": "int 0..9", "z": "int 0..9"}, constraints=constraints)
+    members = said["conflict"]["members"]
+    assert {one["name"] for one in members} == {"low", "high"}
+    assert said["conflict"]["smallest"] is True
+    assert {one["name"]: one["dropping_it_helps"] for one in members} == {"low": True, "high": False}
+    assert members[0]["note"] == "x is small"
+    assert "low" in said.outcome.next_action
+
+
+def test_ranges_that_leave_nothing_are_named_as_the_cause():
+    said = ask(vars={"x": "int 1..3"}, constraints=["x > 3"])
+    assert [one["name"] for one in said["conflict"]["members"]] == ["c1"]
+
+
+def test_a_false_model_is_found_out(monkeypatch):
+    true_values = Engine.values
+
+    def false_values(self, model):
+        values = true_values(self, model)
+        return {name: dict.fromkeys(cells, 9) for name, cells in values.items()}
+
+    monkeypatch.setattr(Engine, "values", false_values)
+    said = ask(vars={"x": "int 0..9"}, constraints=["x < 5"])
+    assert said["verified"] is False
+    assert said.outcome.severity == "ERROR"
+    assert any("c1" in note for note in said.outcome.notes)
+
+
+def test_unknown_is_not_unsat():
+    said = ask(
+        vars={"x": "int", "y": "int", "z": "int"},
+        constraints=["x*x*x + y*y*y = z*z*z", "x > 0", "y > 0", "z > 0"],
+        timeout_s=0.5,
+    )
+    assert said["result"] == "unknown"
+    assert said["reason"] == "timeout"
+    assert "not unsat" in said.outcome.next_action
+    assert said.outcome.partial
+
+
+def test_values_are_exact():
+    said = ask(
+        vars={"r": "real", "s": "real", "t": "real", "b": "int"},
+        constraints=["r = 0.1 + 0.2", "3 * s = 1", "t * t = 2", "t > 0", "b = 2^64 * 10"],
+    )
+    assert said["model"] == {"r": 0.3, "s": "1/3", "t": "≈1.414213562373", "b": "184467440737095516160"}
+    assert said["verified"] is True
+
+
+def test_ordered_enums_compare_move_and_measure():
+    said = ask(
+        types={"Day": ["mon", "tue", "wed", "thu"]},
+        vars={"a": "Day", "b": "Day", "c": "Day"},
+        constraints=["a < b", "b + 1 = c", "abs(a - c) = 3"],
+    )
+    assert said["model"] == {"a": "mon", "b": "wed", "c": "thu"}
+    assert said["unique"] is True
+
+
+def test_functions_over_enums_answer_as_objects():
+    said = ask(
+        types={"P": ["ann", "bob"]},
+        vars={"age": "P -> int 1..9", "knows": "(P, P) -> bool"},
+        constraints=["age(ann) = 2 * age(bob)", "age(bob) > 3", "forall(p, q in P: knows(p, q) <-> p != q)"],
+    )
+    assert said["model"] == {
+        "age": {"ann": 8, "bob": 4},
+        "knows": {"ann": {"ann": False, "bob": True}, "bob": {"ann": True, "bob": False}},
+    }
+
+
+def test_readings_and_repairs_are_noted():
+    said = ask(vars='{"x": "int 1..9", "y": "int 0..9"}', constraints='["x / y = 2", "y < 2"]')
+    notes = " ".join(said.outcome.notes)
+    assert "decoded" in notes
+    assert "not 0" in notes
+    assert "exact division" in notes
+
+
+def test_the_encoding_can_be_had():
+    assert "(declare-fun x () Int)" in ask(vars={"x": "int 1..9"}, constraints=["x > 3"], show_smt2=True)["smt2"]
+
+
+def test_text_of_several_lines_is_several_constraints():
+    assert ask(vars="x: int 1..9\ny in 1..9", constraints="x > 7; y > 8\n# nothing\nx != 8 ::: not eight")["model"] == {
+        "x": 9,
+        "y": 9,
+    }
