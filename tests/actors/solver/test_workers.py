@@ -117,17 +117,24 @@ def test_what_was_known_by_the_deadline_is_told(portal, actor):
 
 def test_a_cancelled_call_takes_its_worker_along(portal, actor):
     async def cancelled():
-        busy: list[int] = []
+        scope = anyio.CancelScope()
 
-        async def look():
-            await anyio.sleep(0.3)
-            busy.extend(actor.pool.busy)
+        async def wait_and_cancel():
+            with anyio.fail_after(30):
+                while not actor.pool.busy:  # noqa: ASYNC110 - bounded
+                    await anyio.sleep(0.01)
+            busy = list(actor.pool.busy)
+            scope.cancel()
+            return busy
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(look)
-            with anyio.move_on_after(0.5):
-                await solve(actor, Solve(smt2=ENDLESS, timeout_ms=20_000))
-        return busy
+
+            async def call():
+                with scope:
+                    await solve(actor, Solve(smt2=ENDLESS, timeout_ms=20_000), 60_000)
+
+            tasks.start_soon(call)
+            return await wait_and_cancel()
 
     busy = portal.call(cancelled)
     assert len(busy) == 1
