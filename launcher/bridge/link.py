@@ -20,6 +20,7 @@ from .msgpack import Undecodable, pack, unpack
 ALIVE_EVERY_S = 5.0
 LOOK_EVERY_S = 0.05
 IDLE_LOOK_EVERY_S = 5.0
+START_EVERY_S = 1.0
 _READ_BYTES = 1 << 18
 _SILENT_S = CLIENT_SILENT_MAX_S / 2
 """Silent for so long, as after SIGSTOP or a suspended laptop, we may soon be forgotten."""
@@ -52,6 +53,7 @@ class Link:
         self._start: autostart.Start | None = None
         self._wanted_since = 0.0
         self._look_at = 0.0
+        self._start_at = 0.0
         self._alive_at = 0.0
         self._error = ""
 
@@ -135,10 +137,11 @@ class Link:
     def _insist(self, now: float) -> None:
         """Calls wait and nobody listens: start a daemon, unless that is under way or has failed."""
         if now > self._wanted_since + DAEMON_START_MAX_S:
-            self._fail_all(self._error or f"No daemon within {DAEMON_START_MAX_S:.0f} s; see {autostart.log_file()}")
-        elif self._error and "already" not in self._error:
+            self._fail_all(f"No daemon within {DAEMON_START_MAX_S:.0f} s; see {autostart.log_file()}")
+        elif self._error:
             self._fail_all(self._error)
-        elif self._start is None and not self._error:
+        elif self._start is None and now >= self._start_at:
+            self._start_at = now + START_EVERY_S
             self._start = autostart.begin()
 
     def _greet(self, now: float) -> None:
@@ -206,9 +209,9 @@ class Link:
             self._finish(call, unavailable("The daemon ended twice while it served this call."))
 
     def _drop_socket(self) -> None:
-        assert self._socket
-        self._socket.close()
-        self._socket = None
+        if self._socket:
+            self._socket.close()
+            self._socket = None
 
     def _take_all(self, bodies: list[bytes]) -> None:
         for body in bodies:
@@ -222,6 +225,8 @@ class Link:
     def _take(self, message: dict[object, object]) -> None:
         kind = message.get("t")
         if kind == "welcome" and message.get("refused"):
+            self._drop_socket()  # the next call asks again: by then it may be another daemon
+            self._look_at = self._alive_at + IDLE_LOOK_EVERY_S
             self._fail_all(str(message["refused"]))
         elif kind in ("welcome", "notice"):
             if self._tool.advise(message.get("slot"), message.get("instructions")):

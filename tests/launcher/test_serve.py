@@ -152,30 +152,27 @@ def test_an_unknown_tool_is_refused(fake, era):
 
 
 def test_a_caller_that_hangs_up_is_told_to_the_daemon(fake):
+    before = len(fake.daemon.received("call")), len(fake.daemon.received("cancel"))
+
     async def conversation(client):
-        with anyio.move_on_after(0.5):
-            await client.call_tool("chrysalis", arguments("hang"))
-
-    before = len(fake.daemon.received("cancel"))
-    talk(fake, "2026-07-28", conversation)
-    assert fake.daemon.wait_received("cancel", before + 1)
-
-
-def test_calls_run_side_by_side(fake):
-    async def conversation(client):
-        done = []
-
-        async def call(name, **params):
-            await client.call_tool("chrysalis", arguments("wait", **params))
-            done.append(name)
-
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: call("slow", ms=800))
-            await anyio.sleep(0.1)
-            tasks.start_soon(lambda: call("fast"))
-        return done
+            tasks.start_soon(client.call_tool, "chrysalis", arguments("hang"))
+            await anyio.to_thread.run_sync(fake.daemon.wait_received, "call", before[0] + 1)
+            tasks.cancel_scope.cancel()
 
-    assert talk(fake, "2026-07-28", conversation) == ["fast", "slow"]
+    talk(fake, "2026-07-28", conversation)
+    assert fake.daemon.wait_received("cancel", before[1] + 1)
+
+
+def test_a_call_does_not_wait_for_a_slow_one(fake):
+    async def conversation(client):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client.call_tool, "chrysalis", arguments("hang"))
+            result = await client.call_tool("chrysalis", arguments("echo"))
+            tasks.cancel_scope.cancel()
+        return result
+
+    assert talk(fake, "2026-07-28", conversation).structured_content["status"] == "ok"
 
 
 def test_the_daemon_knows_each_client_by_its_name(fake):
