@@ -38,7 +38,7 @@ ModelClass = Literal["basic", "middle", "strong", "unknown"]
 """What a model can do by itself, as calibration tells it: not its size."""
 
 
-class Model(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Model(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """The model that was measured, or that a session runs; "" / 0 / None = not known."""
 
     name: str = ""
@@ -52,7 +52,7 @@ class Model(Struct, frozen=True, kw_only=True, omit_defaults=True):
     thinking: bool | None = None
 
 
-class Cell(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Cell(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """The kind of task measured: closed ranges over the features, None = any."""
 
     goal: str = ""
@@ -62,7 +62,7 @@ class Cell(Struct, frozen=True, kw_only=True, omit_defaults=True):
     features_version: int = 1
 
 
-class TaskSet(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TaskSet(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Which items: their set, its split, and a hash over their ids so that none counts twice."""
 
     name: str
@@ -71,7 +71,7 @@ class TaskSet(Struct, frozen=True, kw_only=True, omit_defaults=True):
     seed: int = 0
 
 
-class Cost(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Cost(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Mean cost an item: tool calls, tokens and milliseconds with the action and without."""
 
     calls: float = 0.0
@@ -86,14 +86,14 @@ class Cost(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.tokens_with > self.tokens_without > 0
 
 
-class Compliance(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Compliance(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """How often a hint was shown, and followed."""
 
     shown: int = 0
     followed: int = 0
 
 
-class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Where the counts come from.
 
     `counts` says how sure they are: `exact`; `pairing` (arms known, their pairing not: the least favourable one
@@ -110,7 +110,7 @@ class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
 
 
-class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One measured cell. `expires` is an ISO date; "" = `LIFETIME_DAYS` after `provenance.date`."""
 
     action: str

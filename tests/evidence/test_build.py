@@ -74,6 +74,15 @@ def test_a_malformed_record_is_named_by_file_and_number(tmp_path):
         build.build(folder)
 
 
+def test_a_field_that_no_record_has_is_refused_by_name(tmp_path):
+    folder = results_with(tmp_path, record())
+    body = json.loads((folder / "made.json").read_text())
+    body["figures"]["records"][0]["level"] = "recommended"
+    (folder / "made.json").write_text(json.dumps(body))
+    with pytest.raises(ValueError, match="level"):
+        build.build(folder)
+
+
 def test_the_published_figures_carry_no_strong_level_and_are_mostly_neutral():
     published = [r for r in load(EVIDENCE).rules if r.published]
     levels = [r.level for r in published]
