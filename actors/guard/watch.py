@@ -21,7 +21,7 @@ from msgspec import Struct
 PREFILL_MAX_S: Final = 7_200.0
 GPU_PREFILL_S: Final = 60.0
 SLOW_TOKENS_PER_S: Final = 1.0
-CPU_SHARE: Final = 0.1
+CPU_SHARE: Final = 0.05
 """Cores used between two looks that count as working; idle servers use a thousandth, starved ones more than this."""
 STEPS_MARGIN: Final = 4.0
 UNWATCHED_S: Final = 8.0

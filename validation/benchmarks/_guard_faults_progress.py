@@ -128,7 +128,7 @@ async def dead_while_idle(directory: Path) -> str:
 
 @fault(32, "ik_llama 1210", "no answer from /health and /slots during a long prefill on the CPU", seconds=9)
 async def silent_prefill(directory: Path) -> str:
-    how = {"serve": 5, "prefill_s": 5, "slots": "silent", "health": "silent"}
+    how = {"serve": 5, "prefill_s": 9, "slots": "silent", "health": "silent"}
     rig = Rig(directory, how, stall_s=1.0)
     async with rig.running() as server:
         await rig.start()
