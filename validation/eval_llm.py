@@ -81,6 +81,15 @@ class Run:
                 self.notes.append(f"{name}{suffix}: {asked} of {self.plan.groups[name].n} planned items")
 
 
+class Asking(msgspec.Struct, frozen=True):
+    """What one group's trials need."""
+
+    name: str
+    group: Group
+    product: Product
+    todo: Sequence[tuple[Item, str, bool]]
+
+
 def serve(run: Run, name: str) -> None:
     """Ask one group's missing trials and keep what there is."""
     planned = run.group_plan(name)
@@ -91,28 +100,22 @@ def serve(run: Run, name: str) -> None:
         for item, arm, thinking in groups.order(group.items, planned, run.thinkings, run.plan.seed)
         if (item.id, arm, thinking) not in kept.trials
     ]
+    gone: EndpointGone | None = None
     if todo and not run.out_of_time():
-        with (
-            tempfile.TemporaryDirectory(prefix="cz") as folder,
-            open_product(_environment(run, Path(folder))) as product,
-        ):
+        with tempfile.TemporaryDirectory(prefix="cz") as folder, open_product(_evidence(run, Path(folder))) as product:
             product.fill(group.facts, [item.alias for item in group.items if item.alias])
-            _ask(run, Asking(name, group, product, todo), kept)
+            try:
+                _ask(run, Asking(name, group, product, todo), kept)
+            except EndpointGone as error:  # raised in here it would come out in a group of the client's
+                gone = error
+    if gone:
+        raise gone
     run.keep(name, group, kept)
 
 
-def _environment(run: Run, folder: Path) -> dict[str, str]:
+def _evidence(run: Run, folder: Path) -> dict[str, str]:
     """The daemon advises by what this run has measured so far."""
     return {"CHRYSALIS_EVIDENCE": str(advice.evidence_file(run.records, folder))} if run.records else {}
-
-
-class Asking(msgspec.Struct, frozen=True):
-    """What one group's trials need."""
-
-    name: str
-    group: Group
-    product: Product
-    todo: Sequence[tuple[Item, str, bool]]
 
 
 def _ask(run: Run, asking: Asking, kept: Transcripts) -> None:

@@ -27,6 +27,8 @@ def make(name: str, plan: GroupPlan, seed: int, window: int) -> Group:
             return facts_group(name, plan.n, own, least=int(2 * window * CHARS_PER_TOKEN / CHARS_PER_FACT))
         case "hbe2e":
             return alias_group(name, plan.n, own)
+        case "cal":
+            return Group(name=name, items=[])
         case "heldout":
             facts = facts_group(name, plan.n, own)
             puzzles = puzzle_group("heldout-p", plan.n, own, plan.sizes)

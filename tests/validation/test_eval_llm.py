@@ -1,0 +1,107 @@
+"""The harness, driven by a model whose every word is known, through the real daemon, bridge and MCP client."""
+
+import json
+
+import pytest
+
+from evidence.build import from_results
+from validation import eval_llm, result
+from validation.llm import transcripts
+from validation.report import files
+
+from .fake_llm import serving, think
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """Folders of its own for results and transcripts."""
+    (tmp_path / "results").mkdir()
+    monkeypatch.setattr(result, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(transcripts.Transcripts.__init__, "__defaults__", (tmp_path / "kept",))
+    return tmp_path
+
+
+def run(url, *words):
+    return eval_llm.main(["--url", url, "--params-b", "1", *words])
+
+
+@pytest.mark.timeout(300)
+def test_facts_that_only_the_memory_has_are_found_by_native_and_by_printed_calls(results):
+    """The model alone knows none; every reply comes from what the tool gave; records become evidence."""
+    with serving() as (url, got):
+        assert run(url, "--hyp", "ha", "--n", "6") == 0
+    body = files.load(results / "results")["llm"]
+    arms = body.at("figures/groups/ha")
+    assert (arms["alone"]["right"], arms["memory"]["right"]) == (0, 6)
+    assert arms["memory"]["calls"] == {"native": 5, "printed": 1, "served": 6, "refused": 0}
+    assert body.at("figures/hypotheses/H-a/points") == 100
+    assert body.at("figures/hypotheses/H-c") is None
+    assert body.seal == "sealed"
+    assert "ha: 6 of 40 planned items" in body.at("notes")
+    (record,) = from_results(results / "results")
+    assert (record.action, record.pairs.only_with, record.task_set.split) == ("memory.recall", 6, "derive")
+    assert not [one for one in got if one.get("tools") and one.get("response_format")]
+    assert all("ANSWER:" not in one["messages"][-1]["content"] for one in got if one.get("tools"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_puzzles_are_solved_by_forced_calls_and_advice_comes_from_what_the_run_measured(results):
+    """The arms that choose are told by the product; nothing is asked twice when the run is repeated."""
+    words = ("--hyp", "hc,adv", "--n", "3", "--calls", "forced")
+    with serving() as (url, got):
+        assert run(url, *words) == 0
+        asked = len(got)
+        assert run(url, *words) == 0
+        assert len(got) == asked
+    body = files.load(results / "results")["llm"]
+    assert body.at("figures/groups/hc/solver/right") == 3
+    assert body.at("figures/groups/adv/always/right") == 3
+    assert body.at("figures/groups/adv/own/called") == 3
+    assert body.at("figures/groups/adv/generic/called") == 0
+    assert body.at("figures/groups/adv/oracle/right") == 3
+    assert body.at("figures/hypotheses/H-adv/n") == 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_an_alias_is_found_only_where_its_teaching_counts(results):
+    """The untaught arm sees the same store with learning switched off."""
+    with serving() as (url, _):
+        assert run(url, "--hyp", "hbe2e", "--n", "4", "--calls", "forced") == 0
+    found = files.load(results / "results")["llm"].at("figures/groups/hbe2e")
+    assert {found["untaught"]["n"], found["memory"]["n"]} == {4}
+    assert found["memory"]["calls"]["served"] == found["untaught"]["calls"]["served"] == 4
+
+
+@pytest.mark.timeout(300)
+def test_an_endpoint_that_goes_away_costs_nothing_that_was_asked(results):
+    """The run ends with 2 and the next one goes on."""
+    count = iter(range(100))
+
+    def failing(body):
+        return think(body) if next(count) < 5 else {"status": 500}
+
+    with serving(failing) as (url, _):
+        assert run(url, "--hyp", "hc", "--n", "4", "--calls", "forced") == 2
+    kept = [line for path in (results / "kept").rglob("*.jsonl") for line in path.read_text().splitlines()]
+    assert kept
+    assert not list((results / "results").iterdir())
+    with serving() as (url, got):
+        assert run(url, "--hyp", "hc", "--n", "4", "--calls", "forced") == 0
+    trials = [
+        json.loads(line) for path in (results / "kept").rglob("*.jsonl") for line in path.read_text().splitlines()
+    ]
+    assert len(trials) == 8
+    assert len(got) < 16
+
+
+def test_without_an_endpoint_or_with_an_unknown_group_it_says_what_is_wrong(monkeypatch, capsys):
+    """Exit 2, nothing written."""
+    monkeypatch.delenv("CHRYSALIS_LLM_URL", raising=False)
+    assert eval_llm.main(["--hyp", "ha"]) == 2
+    assert eval_llm.main(["--hyp", "nope", "--url", "http://127.0.0.1:9/v1"]) == 2
+    assert eval_llm.main(["--hyp", "ha", "--url", "http://127.0.0.1:9/v1"]) == 2
+    told = capsys.readouterr().err
+    assert "CHRYSALIS_LLM_URL" in told
+    assert "unknown groups: nope" in told
