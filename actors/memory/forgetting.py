@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 
 from . import schema
-from .graph import PASSAGE_LINK, SYNONYM_LINK, vertex_of_node, vertex_of_passage
 from .embed_later import FACT_TEXTS, PASSAGE_TEXTS
+from .graph import PASSAGE_LINK, SYNONYM_LINK, vertex_of_node, vertex_of_passage
 from .substrate import KINDS, Substrate, forget_waiting, insert_vectors, stored_vectors
 from .writing import Written
 

@@ -5,15 +5,18 @@ taught node change, all others stay frozen; weights are clipped to [0, 1]. The s
 question's own cells over their number, so that it is at most 1 whatever was taught before.
 """
 
+import itertools
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from .database import Database
 from .flyhash import Cells, FlyHash
-from .gate import Candidate, Gate, opens, telling
+from .gate import Candidate, Gate, opens, plain, telling
 from .lexical import Lexical
 from .text import normal
 from .vectors import Codes
@@ -21,6 +24,8 @@ from .vectors import Codes
 EXAMPLES_MAX: Final = 3
 BOOST_SCALE: Final = 2.0
 CANDIDATES: Final = 12
+RECENT_MAX: Final = 48
+SHARED_MIN: Final = 0.7
 CHANGED_MIN: Final = 1e-9
 
 
@@ -31,6 +36,20 @@ class Taught(Struct, frozen=True):
     node: int
     text: str
     code: Cells
+
+
+class Weights(Struct, frozen=True):
+    """What is learned about one node: its cells, ascending, with their weights."""
+
+    cells: Cells
+    values: npt.NDArray[np.float32]
+
+    def of(self, code: Cells) -> float:
+        """The weight of a code's cells over their number."""
+        place = np.minimum(np.searchsorted(self.cells, code), max(len(self.cells) - 1, 0))
+        if not len(self.cells):
+            return 0.0
+        return float(self.values[place][self.cells[place] == code].sum() / len(code))
 
 
 class Meaning(Struct, frozen=True):
@@ -63,30 +82,55 @@ class Learning:
 
     def reload(self) -> None:
         """Read everything taught from the file."""
-        self._examples = [
-            Taught(id, node, text, np.frombuffer(code, np.int32))
-            for id, node, text, code in self._database.rows("SELECT id, node, text, code FROM example ORDER BY id")
-        ]
-        rows = np.array(
-            self._database.rows("SELECT cell, node, weight FROM association ORDER BY cell, node"), np.float64
-        ).reshape(-1, 3)
-        self._cells, nodes = rows[:, 0].astype(np.int32), rows[:, 1].astype(np.int64)
-        self._weights = rows[:, 2].astype(np.float32)
-        self._nodes, self._columns = np.unique(nodes, return_inverse=True)
-        self._by_word: dict[str, list[int]] = {}
-        for place, example in enumerate(self._examples):
+        self._held: dict[int, Weights] = {}
+        self._examples: dict[int, list[Taught]] = {}
+        self._by_word: dict[str, set[int]] = {}
+        rows = self._database.connection.execute("SELECT node, cell, weight FROM association ORDER BY node, cell")
+        for node, group in itertools.groupby(rows, key=operator.itemgetter(0)):
+            self._held[int(node)] = _weights([(cell, weight) for _, cell, weight in group])
+        for row in self._database.rows("SELECT id, node, text, code FROM example ORDER BY id"):
+            self._index(Taught(row[0], row[1], row[2], np.frombuffer(row[3], np.int32)))
+        self._sort()
+
+    def refresh(self, node: int) -> None:
+        """Read anew what was taught for one node, once its update is committed."""
+        for example in self._examples.pop(node, ()):
             for word in set(telling(example.text)):
-                self._by_word.setdefault(word, []).append(place)
+                self._by_word[word].discard(node)
+        for row in self._database.rows("SELECT id, node, text, code FROM example WHERE node = ? ORDER BY id", (node,)):
+            self._index(Taught(row[0], row[1], row[2], np.frombuffer(row[3], np.int32)))
+        rows = self._database.rows("SELECT cell, weight FROM association WHERE node = ? ORDER BY cell", (node,))
+        self._held[node] = _weights(rows)
+        self._recent.add(node)
+        if len(self._recent) > RECENT_MAX:
+            self._sort()
+
+    def _index(self, example: Taught) -> None:
+        self._examples.setdefault(example.node, []).append(example)
+        for word in set(telling(example.text)):
+            self._by_word.setdefault(word, set()).add(example.node)
+
+    def _sort(self) -> None:
+        """Lay all weights out by cell, so that a code finds its own at once."""
+        self._recent: set[int] = set()
+        held = list(self._held.items())
+        sizes = [len(weights.cells) for _, weights in held]
+        cells = np.concatenate([weights.cells for _, weights in held]) if held else np.zeros(0, np.int32)
+        values = np.concatenate([weights.values for _, weights in held]) if held else np.zeros(0, np.float32)
+        order = np.argsort(cells, kind="stable")
+        self._cells, self._weights = cells[order], values[order]
+        self._columns = np.repeat(np.arange(len(held)), sizes)[order]
+        self._nodes = [node for node, _ in held]
 
     def __len__(self) -> int:
-        return len(self._examples)
+        return sum(map(len, self._examples.values()))
 
     def examples_of(self, node: int) -> list[str]:
         """The phrases taught for a node."""
-        return [example.text for example in self._examples if example.node == node]
+        return [example.text for example in self._examples.get(node, ())]
 
     def update(self, node: int, text: str, vector: Codes, strength: float, now_ns: int) -> tuple[int, int]:
-        """Teach that a phrase means a node; inside the caller's transaction; call `reload` once it is committed.
+        """Teach that a phrase means a node; inside the caller's transaction; call `refresh` once it is committed.
 
         Returns:
             How many weights changed, and how many cells are active.
@@ -129,7 +173,7 @@ class Learning:
 
     def _make_room(self, node: int, text: str) -> None:
         """Keep at most EXAMPLES_MAX phrases a node: the oldest goes, with the weights that only it supports."""
-        mine = [example for example in self._examples if example.node == node]
+        mine = self._examples.get(node, [])
         if any(normal(example.text) == normal(text) for example in mine) or len(mine) < EXAMPLES_MAX:
             return
         oldest, rest = mine[0], mine[1:]
@@ -143,12 +187,16 @@ class Learning:
         """Score of every node that shares a cell with a code: the weight of those cells over their number."""
         low = np.searchsorted(self._cells, code, "left")
         count = np.searchsorted(self._cells, code, "right") - low
-        if not count.sum():
-            return {}
-        at = np.repeat(low - np.concatenate(([0], np.cumsum(count)[:-1])), count) + np.arange(int(count.sum()))
-        total = np.bincount(self._columns[at], self._weights[at], minlength=len(self._nodes)) / len(code)
-        hit = np.flatnonzero(total)
-        return dict(zip(self._nodes[hit].tolist(), total[hit].tolist(), strict=True))
+        found: dict[int, float] = {}
+        if count.sum():
+            at = np.repeat(low - np.concatenate(([0], np.cumsum(count)[:-1])), count) + np.arange(int(count.sum()))
+            total = np.bincount(self._columns[at], self._weights[at], minlength=len(self._nodes)) / len(code)
+            found = {self._nodes[column]: float(total[column]) for column in np.flatnonzero(total).tolist()}
+        for node in self._recent:
+            found.pop(node, None)
+            if score := self._held[node].of(code):
+                found[node] = score
+        return found
 
     def meanings(self, question: str, vector: Codes, lexical: Lexical, gate: Gate) -> list[Meaning]:
         """What the question was taught to mean, strongest first; [] when nothing passes the gate."""
@@ -159,30 +207,35 @@ class Learning:
         frequency = _frequency(lexical, [word for one in candidates for word in telling(one.example)])
         best: dict[int, Meaning] = {}
         for candidate in candidates:
-            strength = opens(candidate, question, frequency, len(self._examples), gate)
+            strength = opens(candidate, question, frequency, len(self), gate)
             if strength > CHANGED_MIN and strength > (best[candidate.node].strength if candidate.node in best else 0):
                 best[candidate.node] = Meaning(candidate.node, candidate.example, round(min(strength, 1.0), 4))
         return sorted(best.values(), key=lambda one: (-one.strength, one.node))
 
     def _candidates(self, question: str, overlaps: Mapping[int, float]) -> list[Candidate]:
-        """Examples that share a telling word with the question, and those of the nodes that overlap most."""
+        """Examples of which the question has most telling words, and those of the nodes that overlap most."""
         ranked = sorted(overlaps.items(), key=lambda item: -item[1])[:CANDIDATES]
-        near = {node for node, _ in ranked}
-        places = {place for word in telling(question) for place in self._by_word.get(word, ())}
-        places.update(place for place, example in enumerate(self._examples) if example.node in near)
-        own = {place: self._strength(self._examples[place]) for place in places}
         first, second = (ranked[i][1] if len(ranked) > i else 0.0 for i in range(2))
+        near = {node for node, _ in ranked}
+        said = set(telling(question)) | set(plain(question))
+        nodes = near | {node for word in said for node in self._by_word.get(word, ())}
         found: list[Candidate] = []
-        for place in sorted(places):
-            example, overlap = self._examples[place], overlaps.get(self._examples[place].node, 0.0)
+        for node in sorted(nodes):
+            overlap = overlaps.get(node, 0.0)
             lead = overlap - (second if overlap >= first else first)
-            found.append(
-                Candidate(node=example.node, example=example.text, strength=own[place], overlap=overlap, lead=lead)
-            )
+            for example in self._examples.get(node, ()):
+                words = set(telling(example.text))
+                if node in near or len(words & said) >= SHARED_MIN * len(words):
+                    strength = self._held[node].of(example.code)
+                    found.append(
+                        Candidate(node=node, example=example.text, strength=strength, overlap=overlap, lead=lead)
+                    )
         return found
 
-    def _strength(self, example: Taught) -> float:
-        return self.overlaps(example.code).get(example.node, 0.0)
+
+def _weights(rows: Sequence[tuple[int, float]]) -> Weights:
+    table = np.array(rows, np.float64).reshape(-1, 2)
+    return Weights(table[:, 0].astype(np.int32), table[:, 1].astype(np.float32))
 
 
 def _frequency(lexical: Lexical, listed: list[str]) -> dict[str, float]:

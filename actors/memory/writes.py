@@ -49,7 +49,7 @@ def teach(store: Substrate, job: Job, node: str, text: str, code: Codes, strengt
             taught=store.database.scalar("SELECT count(*) FROM example"),
         )
         store.database.remember(job.id, job.action, reply, now_ns)
-    learning.reload()
+    learning.refresh(row[0])
     return reply
 
 

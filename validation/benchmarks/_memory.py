@@ -88,11 +88,15 @@ class BenchActor(MemoryActor):
         store = self._store()
         return await self._lane.run(lambda: embed_later.pending(store.database) + linking.pending(store))
 
+    def opened(self) -> Substrate:
+        """The open store."""
+        return self._store()
+
     async def begin_reindex(self) -> None:
         """The first step of a reindex, and the stop of all that would follow."""
-        while self.embeddings.embedder is None:
-            await anyio.sleep(0.01)
+        await self.embeddings.wait_settled(60.0)
         embedder = self.embeddings.embedder
+        assert embedder is not None
         store = self._store()
         async with self._linking:
             await self._lane.run(embed_later.renew, store, embedder.fingerprint, embedder.dimension)
@@ -152,14 +156,12 @@ class Memory:
 
     async def _linked(self) -> None:
         """Wait until every synonym is drawn, so that what is measured does not depend on when it is asked."""
-        while await self.actor.pending():
-            await anyio.sleep(0.05)
+        while await self.actor.pending():  # noqa: ASYNC110
+            await anyio.sleep(0.05)  # what is waited for has several causes and no event
 
     def store(self) -> Substrate:
         """The open store, for looking at it between calls."""
-        held = self.actor._substrate
-        assert held is not None
-        return held
+        return self.actor.opened()
 
     def vector(self, text: str) -> Codes:
         """A text's int8 vector as learning sees it."""

@@ -1,4 +1,4 @@
-"""Aliases made of common words, and questions that use those words in their common sense; all written for this project."""
+"""Aliases made of common words, and questions that use those words as such; all written for this project."""
 
 from typing import Final
 

@@ -5,6 +5,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from protocol.errors import Fault
+
 Check = Callable[[], None]
 
 
@@ -33,12 +35,12 @@ def case(number: int, report: str, right: str, *, slow: bool = False) -> Callabl
 
 def refused(code: str, call: Callable[[], object]) -> str:
     """That a call is refused with a code; the sentence it says."""
-    from protocol.errors import Fault  # noqa: PLC0415
-
     try:
         call()
     except Fault as fault:
-        assert fault.failure.code == code, f"{fault.failure.code} instead of {code}: {fault}"
-        assert fault.failure.next_action, "no way out is told"
-        return str(fault)
-    raise AssertionError(f"was accepted, not refused with {code}")
+        said = fault
+    else:
+        raise AssertionError(f"was accepted, not refused with {code}")
+    assert said.failure.code == code, f"{said.failure.code} instead of {code}: {said}"
+    assert said.failure.next_action, "no way out is told"
+    return str(said)

@@ -25,7 +25,7 @@ ODD_QUERIES = (
     "don't", "a-b", "C++", "foo:bar", '"', "(", "*", "AND", "NEAR(", "GB/s", "'; DROP TABLE edge; --", "%", "_",
     "^", "{}", "\\", "OR OR", "-", "a" * 10_000, "???", "🎉", "the",
 )  # fmt: skip
-ODD_TEXTS = ("レッサーパンダ", "🎉 party 👩‍👩‍👧", "مرحبا بالعالم", "Москва", "Ångström", "𝒳", "ｆｕｌｌ ｗｉｄｔｈ")
+ODD_TEXTS = ("レッサーパンダ", "🎉 party 👩‍👩‍👧", "مرحبا بالعالم", "Москва", "Ångström", "ខ្មែរ", "𓀀")
 
 
 @case(
@@ -373,8 +373,8 @@ def slow_model() -> None:
         def do_POST(self) -> None:
             time.sleep(12)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            del format, args
+        def log_message(self, *args: Any) -> None:
+            del args
 
     server = HTTPServer(("127.0.0.1", 0), Slow)
     threading.Thread(target=server.serve_forever, daemon=True).start()

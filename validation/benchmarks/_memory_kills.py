@@ -106,7 +106,8 @@ def _judge(path: Path, kind: str, promised: set[Any], tried: set[Any], result: d
                 return
             counts: dict[str, int] = {}
             rows = connection.execute(
-                "SELECT s.norm, count(*) FROM edge e JOIN node s ON s.id = e.subject WHERE e.invalidated_ns IS NULL GROUP BY s.norm"
+                "SELECT s.norm, count(*) FROM edge e JOIN node s ON s.id = e.subject "
+                "WHERE e.invalidated_ns IS NULL GROUP BY s.norm"
             )
             counts.update(rows)
     except apsw.Error:

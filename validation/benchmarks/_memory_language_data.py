@@ -3,6 +3,8 @@
 Each line: subject | relation | object | question. A question is right when its own fact is among the first five.
 """
 
+# ruff: noqa: RUF001 - other scripts are what this file is for
+
 from typing import Final
 
 LANGUAGES: Final = """

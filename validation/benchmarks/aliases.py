@@ -24,19 +24,26 @@ def run(context: Any) -> Measured:
     half = len(everything) // 2
     first, second = ([everything[i] for i in part] for part in (order[:half], order[half:]))
     figures: dict[str, Any] = {"aliases": len(everything), "split": "by seed; the gate was chosen on `chosen on` alone"}
-    figures["chosen on"] = _measure(context, first[:30] if context.quick else first, UNRELATED // 2)
-    figures["reported"] = _measure(context, second[:30] if context.quick else second, UNRELATED // 2)
-    figures["all taught at once"] = _measure(context, everything[:60] if context.quick else everything, UNRELATED)
+    figures["chosen on"] = _measure(
+        context, first[:12] if context.quick else first, UNRELATED // (20 if context.quick else 2)
+    )
+    figures["reported"] = _measure(
+        context, second[:12] if context.quick else second, UNRELATED // (20 if context.quick else 2)
+    )
+    figures["all taught at once"] = _measure(
+        context, everything[:24] if context.quick else everything, UNRELATED // (10 if context.quick else 1)
+    )
     reported, whole = figures["reported"], figures["all taught at once"]
     recalled, wrong = reported["recalled"]["share"], reported["false"]["share"]
+    all_recalled, all_wrong = whole["recalled"]["share"], whole["false"]["share"]
     goals = [
         Goal("taught alias recalled, held-out half", ">= 0.90", recalled, recalled >= 0.9),
         Goal("false learned_as, held-out half", "< 0.02", wrong, wrong < 0.02),
-        Goal("taught alias recalled, all taught", ">= 0.90", whole["recalled"]["share"], whole["recalled"]["share"] >= 0.9),
-        Goal("false learned_as, all taught", "< 0.02", whole["false"]["share"], whole["false"]["share"] < 0.02),
+        Goal("taught alias recalled, all taught", ">= 0.90", all_recalled, all_recalled >= 0.9),
+        Goal("false learned_as, all taught", "< 0.02", all_wrong, all_wrong < 0.02),
     ]
-    headline = f"aliases recalled {recalled:.1%}, false learned_as {wrong:.1%} (held-out half); all {len(everything)} taught: "
-    headline += f"{whole['recalled']['share']:.1%}, {whole['false']['share']:.1%}"
+    headline = f"aliases recalled {recalled:.1%}, false learned_as {wrong:.1%} (held-out half); "
+    headline += f"all {len(everything)} taught: {all_recalled:.1%}, {all_wrong:.1%}"
     return Measured(headline=headline, figures=figures, goals=goals, n=len(everything), seed=SEED)
 
 
@@ -53,7 +60,10 @@ def _measure(context: Any, taught: Sequence[Pair], unrelated: int) -> dict[str, 
         context.progress(f"asking {unrelated} unrelated questions")
         questions = _common(taught, unrelated)
         false = [(question, found) for question in questions if (found := _learned(memory, question))]
-    by_template = {t: _share([h for i, h in enumerate(hits[: len(asked)]) if i % len(TAUGHT) == j]) for j, t in enumerate(TAUGHT)}
+    by_template = {
+        form: _share([hit for i, hit in enumerate(hits[: len(asked)]) if i % len(TAUGHT) == j])
+        for j, form in enumerate(TAUGHT)
+    }
     return {
         "recalled": {"n": len(hits), "share": _share(hits), "interval 95 %": wilson(sum(hits), len(hits))},
         "recalled by form": by_template,
@@ -76,7 +86,7 @@ def _asked(alias: str, i: int) -> str:
 
 def _common(taught: Sequence[Pair], count: int) -> list[str]:
     """Questions around the aliases' own words, and some general ones."""
-    questions = list(GENERAL)
+    questions: list[str] = list(GENERAL)
     place = 0
     while len(questions) < count:
         alias = taught[place % len(taught)][0]

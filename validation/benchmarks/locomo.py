@@ -1,4 +1,4 @@
-"""Long conversations: the share of a question's evidence turns among the first five recalled, by category, beside BM25."""
+"""Long conversations: the share of a question's evidence turns among the first five recalled, beside BM25."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def run(context: Any) -> Measured:
         context.progress(f"conversation {number + 1}: {len(one.turns)} turns, {len(one.asked)} questions")
         _measure(one, scores)
     figures: dict[str, Any] = {
-        "protocol": "turn level, evidence ids repaired where several stand in one string; questions without any left out",
+        "protocol": "turn level; evidence ids in one string are taken apart; questions without any are left out",
         **{name: _summary(found) for name, found in scores.items()},
     }
     ours, theirs = figures["ppr"]["all"]["R@5"], figures["BM25"]["all"]["R@5"]

@@ -1,6 +1,7 @@
 """How recall, storing, opening and memory grow from ten thousand to a million facts, beside scipy's power iteration."""
 
 import resource
+import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import psutil
-import tempfile
+from scipy.sparse import csr_matrix
 
 from actors.memory import pagerank
 from actors.memory.embed.base import Floats, Kind
@@ -44,19 +45,19 @@ class Drawn:
     links = ()
     batch = 2_048
 
-    def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
+    def embed(self, texts: Sequence[str], kind: Kind) -> Floats:  # noqa: ARG002
         rows = np.stack(
             [np.random.default_rng(zlib.crc32(t.encode())).standard_normal(DIMENSION, np.float32) for t in texts]
         )
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
-    def as_query(self, vector: Floats, text: str) -> Floats:
+    def as_query(self, vector: Floats, text: str) -> Floats:  # noqa: ARG002
         """As the default embedder does for English: one half of the vector."""
         half = vector.copy()
         half[384:] = 0
         return half * np.float32(2)
 
-    def as_foreign(self, vector: Floats, text: str) -> Floats | None:
+    def as_foreign(self, vector: Floats, text: str) -> Floats | None:  # noqa: ARG002
         return None
 
 
@@ -170,8 +171,6 @@ def _ask(memory: Memory, size: int) -> list[float]:
 
 def _walk(graph: Graph) -> dict[str, Any]:
     """Push against scipy's power iteration on the same seeds: time, and how many of the best twenty agree."""
-    from scipy.sparse import csr_matrix
-
     every = np.flatnonzero(graph.degree > 0)
     source, target, weight, _ = graph.out(every)
     shares = weight / graph.degree[every][source]
