@@ -13,7 +13,8 @@ from protocol.actions.llm import Admission, Amount
 from .estimate import MIB, Part, UnknownShape, need
 from .gguf import Header
 from .ledger import Error
-from .machine import Gpu, Memory
+from .machine import Gpu, Memory, Pressure
+from .pressure import SHED_FULL
 from .profiles import Profile
 
 RESERVE_SHARE: Final = 12
@@ -55,11 +56,13 @@ def decide(
     past: Error | None = None,
     oracle: Sequence[Part] | None = None,
     mmproj_bytes: int = 0,
+    pressure: Pressure | None = None,
 ) -> Admission:
     """The decision for one profile, with what would fit when it does not.
 
     `past` is what earlier loads of this file with these flags really took; `oracle` what llama-fit-params says,
-    in place of the formulas; `mmproj_bytes` the size of the vision file.
+    in place of the formulas; `mmproj_bytes` the size of the vision file; `pressure` what PSI says now: memory that
+    is fought over is not free, whatever MemAvailable says.
     """
     try:
         parts = oracle or need(header, profile, mmproj_bytes=mmproj_bytes)
@@ -67,8 +70,9 @@ def decide(
         return _undecided(profile, str(unknown), header, memory, override=override)
     wanted = _corrected(sum(part.bytes for part in parts), past)
     have, amounts = have_bytes(profile, memory, gpus)
-    fits = wanted <= have
-    offers = [] if fits else _offers(profile, header, have, mmproj_bytes)
+    contended = pressure is not None and pressure.full >= SHED_FULL
+    fits = wanted <= have and not contended
+    offers = [] if wanted <= have else _offers(profile, header, have, mmproj_bytes)
     verdict: Literal["fits", "overridden", "refused"] = "fits" if fits else "overridden" if override else "refused"
     return Admission(
         profile=profile.name,
@@ -82,7 +86,7 @@ def decide(
         reserve_mib=_mib(reserve_bytes(profile, memory)),
         past_error=past.text if past else "never loaded with these flags: 5 % is added",
         would_fit=offers,
-        text=_words(profile, wanted, have, offers, fits=fits),
+        text=_words(profile, wanted, have, offers, fits=fits, contended=contended),
     )
 
 
@@ -90,10 +94,12 @@ def _corrected(estimate: int, past: Error | None) -> int:
     return round(estimate * past.ratio) if past else round(estimate * (1 + MARGIN_SHARE))
 
 
-def _words(profile: Profile, wanted: int, have: int, offers: list[str], *, fits: bool) -> str:
+def _words(profile: Profile, wanted: int, have: int, offers: list[str], *, fits: bool, contended: bool) -> str:
     numbers = f"needs {_mib(wanted):.0f} MiB and {_mib(max(have, 0)):.0f} MiB may be taken"
     if fits:
         return f"{profile.name} fits: it {numbers}."
+    if wanted <= have and contended:
+        return f"{profile.name} would fit ({numbers}), but every task waits for memory just now."
     advice = f" What would fit: {'; '.join(offers)}." if offers else " No smaller context would fit either."
     return f"{profile.name} does not fit: it {numbers}.{advice}"
 

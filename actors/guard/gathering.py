@@ -48,6 +48,7 @@ def make_plan(profile: Profile, machine: Machine, ledger: Ledger, mark: str, *, 
         past=ledger.error(key),
         oracle=parts,
         mmproj_bytes=mmproj,
+        pressure=machine.pressure(),
     )
     if profile.on_gpu and not machine.has_gpu():
         note += " No GPU is visible: it would run on the CPU."

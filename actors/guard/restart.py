@@ -20,6 +20,8 @@ STABLE_S: Final = 300.0
 """A run this long clears the history."""
 WAITS_FOR_MEMORY: Final = frozenset({"pressure"})
 MEMORY_DELAY_S: Final = 30.0
+MEMORY_DELAY_MAX_S: Final = 600.0
+MEMORY_WINDOW_S: Final = 3_600.0
 
 
 class Ended(Struct, frozen=True):
@@ -43,7 +45,8 @@ def decide(history: Sequence[Ended], now: float) -> Decision:
     if last.cause in HOPELESS:
         return Decision(fatal=f"no restart mends a {last.cause.replace('_', ' ')}")
     if last.cause in WAITS_FOR_MEMORY:
-        return Decision(delay_s=MEMORY_DELAY_S)
+        streak = _streak([end for end in since_stable(history) if now - end.at <= MEMORY_WINDOW_S])
+        return Decision(delay_s=min(MEMORY_DELAY_MAX_S, MEMORY_DELAY_S * 2.0 ** min(streak - 1, 8)))
     counted = since_stable([end for end in history if end.cause not in WAITS_FOR_MEMORY])
     streak = _streak(counted)
     limit = SAME_CAUSE_MAX.get(last.cause)

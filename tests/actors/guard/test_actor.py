@@ -4,6 +4,7 @@ import anyio
 import pytest
 
 from actors.guard.actor import GuardActor
+from actors.guard.server import ModelServer
 from protocol.action import NoParams
 from protocol.actions.llm import Choice, Logs, Start, Stop
 from protocol.contract import BY_NAME, owned_by
@@ -28,8 +29,9 @@ def rig(tmp_path, monkeypatch):
 class Calls:
     """An actor whose server runs; `told` holds its news."""
 
-    def __init__(self):
+    def __init__(self, rig):
         self.actor = GuardActor()
+        self.actor.server = ModelServer(rig.runtime, rig.ledger, rig.machine, told=self.actor._tell)
         self.told = []
         self.actor.post = self.told.append
 
@@ -37,9 +39,9 @@ class Calls:
         return await self.actor.handlers()[f"llm.{action}"](make_job(f"llm.{action}", **job), params)
 
 
-def run(scenario):
+def run(rig, scenario):
     async def main():
-        calls = Calls()
+        calls = Calls(rig)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(calls.actor.server.run)
             await scenario(calls)
@@ -62,7 +64,7 @@ def test_without_a_profile_the_status_says_not_configured_and_how_to_mend_it(rig
         with pytest.raises(Fault, match="No model"):
             await calls("start", Start())
 
-    run(scenario)
+    run(rig, scenario)
 
 
 def test_an_unguarded_endpoint_is_named_as_such(rig, monkeypatch):
@@ -71,7 +73,7 @@ def test_an_unguarded_endpoint_is_named_as_such(rig, monkeypatch):
     async def scenario(calls):
         assert "127.0.0.1:8080 is not guarded" in (await calls("status", NoParams())).summary
 
-    run(scenario)
+    run(rig, scenario)
 
 
 def test_a_broken_configuration_is_told_in_the_status(rig, tmp_path):
@@ -81,7 +83,7 @@ def test_a_broken_configuration_is_told_in_the_status(rig, tmp_path):
     async def scenario(calls):
         assert "not valid TOML" in (await calls("status", NoParams())).summary
 
-    run(scenario)
+    run(rig, scenario)
 
 
 def test_plan_start_status_logs_stop(rig):
@@ -105,21 +107,20 @@ def test_plan_start_status_logs_stop(rig):
         assert (stopped.data.state, stopped.data.wanted) == ("stopped", False)
         assert {"loading", "ready", "stopped"} <= {news.body["state"] for news in calls.told}
 
-    run(scenario)
+    run(rig, scenario)
 
 
 def test_a_model_that_does_not_fit_is_a_conflict_with_what_would(rig):
     rig.memory(available_mib=2_200)
 
     async def scenario(calls):
-        calls.actor.server.machine = rig.machine
         with pytest.raises(Fault) as caught:
             await calls("start", Start(model=rig.profile.model, ctx=4_000_000), deadline_ms=60_000)
         assert caught.value.failure.code == "conflict"
         assert "ctx" in caught.value.failure.details.would_fit[0]
         assert (await calls("status", NoParams())).data.state == "stopped"
 
-    run(scenario)
+    run(rig, scenario)
 
 
 def test_a_missing_model_is_told_by_its_path(rig, tmp_path):
@@ -129,7 +130,7 @@ def test_a_missing_model_is_told_by_its_path(rig, tmp_path):
                 await calls(action, params, deadline_ms=60_000)
             assert caught.value.failure.code == "invalid_params"
 
-    run(scenario)
+    run(rig, scenario)
 
 
 def test_nothing_is_started_while_wedged(rig):
@@ -139,4 +140,4 @@ def test_nothing_is_started_while_wedged(rig):
             await calls("start", Start(model=rig.profile.model))
         calls.actor.server.life.state = "stopped"
 
-    run(scenario)
+    run(rig, scenario)

@@ -7,7 +7,7 @@ from actors.guard import oracle
 from actors.guard.admission import decide, reserve_bytes
 from actors.guard.estimate import MIB, need, shape_of
 from actors.guard.ledger import Error, Ledger, Load
-from actors.guard.machine import Gpu, Memory
+from actors.guard.machine import Gpu, Memory, Pressure
 
 from .test_estimate import QWEN, header, profile
 
@@ -41,6 +41,14 @@ def test_nothing_is_offered_when_nothing_would_fit():
     found = decide(profile(ctx=32768), header(QWEN), memory(2_010), [])
     assert found.would_fit == []
     assert "No smaller context" in found.text
+
+
+def test_memory_that_is_fought_over_is_not_free():
+    calm = decide(profile(), header(QWEN), memory(8_000), [], pressure=Pressure(20, 9))
+    assert calm.verdict == "fits"
+    fought = decide(profile(), header(QWEN), memory(8_000), [], pressure=Pressure(40, 12))
+    assert fought.verdict == "refused"
+    assert "waits for memory" in fought.text
 
 
 def test_an_override_is_explicit_and_recorded():

@@ -122,7 +122,10 @@ def test_a_stable_run_clears_the_history():
 
 def test_pressure_waits_for_memory_and_costs_no_budget():
     history = ends(*["pressure"] * 40)
-    assert decide(history, 200).delay_s == 30
+    assert decide(history[:1], 0).delay_s == 30
+    assert decide(history[:2], 5).delay_s == 60
+    assert decide(history, 200).delay_s == 600
+    assert decide([*history[:9], Ended(9_000, "pressure", 1.0)], 9_000).delay_s == 30
     assert not decide([*history, Ended(201, "crashed", 1.0)], 201).fatal
 
 
