@@ -31,7 +31,7 @@ SERVING: Final = frozenset({"ready", "busy", "slow", "suspect"})
 SETTLED: Final = frozenset({"stopped", "ready", "busy", "slow", "fatal", "wedged"})
 _SERVING_NEXT: Final = SERVING | {"stuck", "stopping"}
 NEXT: Final[Mapping[str, frozenset[str]]] = {
-    "stopped": frozenset({"admitting"}),
+    "stopped": frozenset({"admitting", "wedged"}),
     "admitting": frozenset({"loading", "stopped", "backoff", "fatal"}),
     "loading": frozenset({"ready", "stuck", "stopping"}),
     "ready": _SERVING_NEXT,
@@ -143,6 +143,19 @@ class Life:
             self.profile, self.wanted, self._again, self._override = profile, True, True, override
             return effects
         return self.start(profile, now, override=override)
+
+    def inherit(self, profile: Profile, now: float, *, override: bool, survivors: list[int]) -> list[Effect]:
+        """Take up an earlier guard's wish; wedged at first where processes of it survive even KILL."""
+        if not survivors:
+            return self.start(profile, now, override=override)
+        self.wanted, self.profile, self._override, self._gone_at = True, profile, override, None
+        self._move("wedged", f"processes {survivors} of an earlier guard survive SIGKILL", now)
+        return []
+
+    def survivors_gone(self, now: float) -> list[Effect]:
+        """What an earlier guard left is gone at last."""
+        self._gone_at = now
+        return []
 
     # What happened.
 

@@ -14,11 +14,9 @@ class LogRing:
         self._lines: deque[str] = deque(maxlen=LINES_MAX)
         self._rest = b""
         self.dropped = 0
-        self.seen_bytes = 0
 
     def feed(self, data: bytes) -> None:
         """Take in raw output; an unfinished line waits for its end, unless it is too long."""
-        self.seen_bytes += len(data)
         *whole, self._rest = (self._rest + data).split(b"\n")
         for line in whole:
             self._add(line)

@@ -137,6 +137,12 @@ class Child:
             self._feed(data)
         return bool(data)
 
+    def drain(self) -> None:
+        """Pass on what is left of its output."""
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._output.fileno(), READ_BYTES):
+                self._feed(data)
+
     def members(self, *, search: bool = True) -> list[Seen]:
         """Every living process of this launch; without `search` only those that a search has found before.
 

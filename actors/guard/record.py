@@ -103,6 +103,11 @@ async def _wait_gone(proc: Path, start: dict[int, int]) -> dict[int, int]:
     return {}
 
 
+def alive(proc: Path, pids: Iterable[int]) -> list[int]:
+    """Those of the pids that are living processes."""
+    return [pid for pid in pids if (seen := look(proc, pid)) and seen.state not in "ZX"]
+
+
 def _still(proc: Path, start: dict[int, int]) -> dict[int, int]:
     return {pid: at for pid, at in start.items() if _same(proc, pid, at)}
 

@@ -79,6 +79,7 @@ class ModelServer:
         self._plan: Plan | None = None
         self._seen_state = "stopped"
         self._closing = False
+        self._survivors: list[int] = []
         self._saved: object = None
         self._oom_before = 0
         self._gpu_floor = GpuFloor(self.machine)
@@ -156,6 +157,9 @@ class ModelServer:
             while self._inbox:
                 self._perform(self._inbox.popleft()(self.life, now), now)
             self._perform(self._exits(now), now)
+            if self._survivors and not record.alive(self.machine.processes, self._survivors):
+                self._survivors = []
+                self.life.survivors_gone(now)
             self._perform(self.life.tick(now, returned=self.child is None and self._gpu_floor.returned()), now)
             self._tell()
 
@@ -245,19 +249,14 @@ class ModelServer:
         return seen is not None and seen.state not in "ZX" and child.pid in child.known
 
     def _bury(self, child: Child, now: float) -> list[Effect]:
-        self._drain(child)
+        child.drain()
         self._close_child(child)
         self._learn()
         killed = self.machine.oom_kills() - self._oom_before
-        tail = self.log.tail(100)
-        if any("scope" in line for line in tail[-5:]) and child.exit_code():
+        effects = self.life.exited(child.exit_code() or 0, self.log.tail(100), now, oom_kills=killed)
+        if self.life.last_exit and self.life.last_exit.cause == "scope":
             self._scoped = False
-        return self.life.exited(child.exit_code() or 0, tail, now, oom_kills=killed)
-
-    def _drain(self, child: Child) -> None:
-        before = -1
-        while before != (before := self.log.seen_bytes) and child.read_output():
-            pass
+        return effects
 
     def _close_child(self, child: Child) -> None:
         loop = asyncio.get_running_loop()
@@ -285,7 +284,10 @@ class ModelServer:
             wanted=self.life.wanted,
             override=bool(self.life.admission and self.life.admission.verdict == "overridden"),
         )
-        record.save(self._record_path, entry)
+        try:
+            record.save(self._record_path, entry)
+        except OSError as error:
+            self._warn(f"the next guard will not know of this model: {error}")
 
     async def _inherit(self) -> None:
         """End what an earlier guard left, and take up its wish."""
@@ -293,17 +295,19 @@ class ModelServer:
         left = record.orphans(self.machine.processes, self._mark, past)
         if left:
             self.log.note(f"ending what an earlier guard left: {left}")
-            survivors = await record.end(self.machine.processes, left, ORPHAN_GRACE_S)
-            if survivors:
-                self.warnings.append(f"processes of an earlier guard survive SIGKILL: {survivors}; reboot to free them")
-        if past and past.wanted and past.boot == record.boot_id(self.machine.processes) and not self.warnings:
-            self.post(lambda life, now: life.start(past.profile, now, override=past.override))
+            self._survivors = await record.end(self.machine.processes, left, ORPHAN_GRACE_S)
+        survivors, same_boot = self._survivors, past and past.boot == record.boot_id(self.machine.processes)
+        if past and same_boot and (past.wanted or survivors):
+            self.post(lambda life, now: life.inherit(past.profile, now, override=past.override, survivors=survivors))
 
     def _learn(self) -> None:
         """Keep what the load really took, once it was ready."""
         if self._plan and self.attention and self.attention.was_ready:
             estimated = round(sum(part.mib for part in self._plan.admission.need) * MIB)
-            self.ledger.add(Loaded(key=self._plan.ledger_key, estimated=estimated, measured=self.attention.peak))
+            try:
+                self.ledger.add(Loaded(key=self._plan.ledger_key, estimated=estimated, measured=self.attention.peak))
+            except OSError as error:
+                self._warn(f"what this load took could not be kept: {error}")
 
     # Looking.
 
