@@ -3,6 +3,7 @@
 import json
 import logging
 import uuid
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from .actors import Actors, Errand
 
 log = logging.getLogger("chrysalis")
 _ENFORCED_WAIT_S = 2.0
+_ENDED_MAX = 64
 _ADVISED_DOMAINS = frozenset({"memory", "reason"})
 
 
@@ -41,6 +43,7 @@ class Advisor:
     def __init__(self, actors: Actors) -> None:
         self._actors = actors
         self.enforce = enabled("CHRYSALIS_ENFORCE_ADVISORY")
+        self._ended: deque[dict[str, str]] = deque(maxlen=_ENDED_MAX)
 
     async def consult(self, request: Request, errand: Errand) -> Advice:
         """Advice on a call; silence when the advisory actor is away or has none."""
@@ -48,7 +51,13 @@ class Advisor:
         advisory = self._actors.supervised["advisory"]
         if action is None or not advisory.routable or request.action.domain not in _ADVISED_DOMAINS:
             return NO_ADVICE
-        question = {"domain": request.action.domain, "action": request.action.name, "params": request.raw}
+        ended, self._ended = list(self._ended), deque(maxlen=_ENDED_MAX)
+        question = {
+            "domain": request.action.domain,
+            "action": request.action.name,
+            "params": request.raw,
+            "context": {"ended": ended},
+        }
         params = msgspec.convert(question, action.params)
         ask = Errand(id=uuid.uuid4().hex, session_id=errand.session_id, client=errand.client, deadline=errand.deadline)
         try:
@@ -60,6 +69,11 @@ class Advisor:
             return NO_ADVICE
         data = result.outcome.data or {}
         return Advice(data.get("advisory"), bool(data.get("discouraged")))
+
+    def note_end(self, advisory: Any, outcome: str) -> None:
+        """How a call ended that advice was given on: told to the outcome log with the next consultation."""
+        if isinstance(advisory, dict) and advisory.get("advice_id"):
+            self._ended.append({"advice_id": advisory["advice_id"], "outcome": outcome})
 
     async def permit(self, request: Request, errand: Errand) -> Advice | None:
         """With enforcement on, the advice asked for beforehand; None when it is off.
@@ -74,6 +88,7 @@ class Advisor:
             advice = await self.consult(request, errand)
         if advice.discouraged and not request.override:
             hint = advice.advisory.get("hint", "") if isinstance(advice.advisory, dict) else ""
+            self.note_end(advice.advisory, "refused")
             raise Fault(
                 "discouraged",
                 f"{request.action.full_name} is discouraged for this model on this task. {hint}".strip(),

@@ -47,10 +47,12 @@ class Performer:
         try:
             if task.request.action.owner == "daemon":
                 return Served(result=await self.own[task.request.action.full_name](task))
-            return await self._by_actor(task)
+            served = await self._by_actor(task)
         except Fault as fault:
             advisory = fault.failure.details if fault.failure.code == "discouraged" else None
             return Served(result=fault.failure, advisory=advisory)
+        self._advisor.note_end(served.advisory, "error" if isinstance(served.result, Failure) else "ok")
+        return served
 
     async def _by_actor(self, task: Task) -> Served:
         advice = await self._advisor.permit(task.request, task.errand)

@@ -52,9 +52,7 @@ def run_demo(options: argparse.Namespace) -> int:
         f"\n[green]Done in {time.monotonic() - started:.0f} s.[/] To use it, paste this into your MCP client:\n"
     )
     console.print(config_line(), soft_wrap=True)
-    console.print(
-        "or let it be done: [bold]chrysalis client add claude-desktop[/] (also claude-code, cursor, vscode, zed, lmstudio, llama-server)"
-    )
+    console.print("or let it be done: [bold]chrysalis client add --help[/]")
     return 0
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from .action import Action, Params
+from .validate import struct_fields
 
 _EMPTY: Final = frozenset({"", "none", "null", "undefined"})
 
@@ -73,7 +74,7 @@ def _shown(domain: Any, action: Any) -> str:
 
 def mend_params(params: Mapping[str, Any], kind: type[Params], notes: list[str]) -> dict[str, Any]:
     """Params with absent optionals left out and misformed values brought into form, each with a note."""
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    fields = {field.encode_name: field for field in struct_fields(kind)}
     mended: dict[str, Any] = {}
     for name, value in params.items():
         field = fields.get(name)
@@ -157,7 +158,7 @@ def lift_strays(
     arguments: Mapping[str, Any], known: frozenset[str], params: dict[str, Any], kind: type[Params], notes: list[str]
 ) -> list[str]:
     """Move arguments that stand beside `params` into it where they belong; returns the names that belong nowhere."""
-    fields = {field.encode_name for field in msgspec.structs.fields(kind)}
+    fields = {field.encode_name for field in struct_fields(kind)}
     strays = [name for name in arguments if name not in known]
     for name in strays:
         if name in fields and name not in params:

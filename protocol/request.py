@@ -11,7 +11,7 @@ from .action import Action, Params
 from .errors import Fault, ParamFault
 from .limits import JSON_MAX_DEPTH, REQUEST_MAX_BYTES
 from .repair import decode_object, find_action, is_absent, lift_strays, mend_params
-from .validate import find_faults, params_table
+from .validate import find_faults, params_table, struct_fields
 
 Verbosity = Literal["detail", "summary", "brief", "terse"]
 VERBOSITIES: Final = ("detail", "summary", "brief", "terse")
@@ -153,7 +153,7 @@ def _resolve(arguments: dict[str, Any], notes: list[str], *, operator: bool, rea
 
 def _take_reserved(params: dict[str, Any], action: Action, notes: list[str]) -> dict[str, Any]:
     """Take out of params what every action understands: request_id (writes), override, cursor."""
-    own = {field.encode_name for field in msgspec.structs.fields(action.params)}
+    own = {field.encode_name for field in struct_fields(action.params)}
     taken: dict[str, Any] = {"request_id": "", "override": False, "cursor": ""}
     for name in ("request_id", "cursor"):
         value = params.get(name)
@@ -214,7 +214,7 @@ class ParamsFault(Fault):
 def corrected_call(action: Action, params: dict[str, Any]) -> dict[str, Any]:
     """One call that surely validates: the example, with those of the caller's values that fit kept."""
     kept = dict(action.example)
-    for field in msgspec.structs.fields(action.params):
+    for field in struct_fields(action.params):
         name = field.encode_name
         if name in params and not find_faults(params[name], field.type):
             trial = {**kept, name: params[name]}
