@@ -176,7 +176,9 @@ def _magic(size: int) -> tuple[Solve, Test]:
             [grid[i][i] for i in range(size)],
             [grid[i][last - i] for i in range(size)],
         ]
-        return sorted(sum(grid, [])) == list(range(1, size * size + 1)) and {sum(line) for line in lines} == {total}
+        return sorted(cell for row in grid for cell in row) == list(range(1, size * size + 1)) and {
+            sum(line) for line in lines
+        } == {total}
 
     return _case(
         {"g": {"type": "int", "min": 1, "max": size * size, "size": [size, size]}},
