@@ -82,11 +82,8 @@ def _grids(context: Context) -> dict[str, Any]:
     puzzles = grids.load()[:: 12 if context.quick else 1]
     replies = serve_all([grids.encode(puzzle) for puzzle in puzzles], context.progress, "grids")
     unsat = [reply for reply in replies if reply.result == "unsat"]
-    minimal = (
-        [reply for reply in unsat if reply.data["conflict"]["minimal"] if reply.data["conflict"].get("members")]
-        if unsat
-        else []
-    )
+    conflicts = [reply.data["conflict"] for reply in unsat if reply.data.get("conflict")]
+    minimal = [one for one in conflicts if one.get("members") and one.get("minimal", True)]
     return {
         **_counts(replies, [reply.result in {"sat", "unsat"} for reply in replies]),
         "unique": sum(reply.data.get("unique") is True for reply in replies),

@@ -40,7 +40,7 @@ async def running():
 
 def children() -> list[int]:
     """Workers of this process that still live."""
-    found = psutil.Process().children(recursive=True)
+    found = psutil.Process().children()
     return [
         one.pid
         for one in found
