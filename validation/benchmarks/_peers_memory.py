@@ -189,14 +189,14 @@ def _missing(place: Home, facts: Sequence[Triple]) -> int:
         return missing
 
 
-def _two_at_once(server: MemoryServer, each: int) -> dict[str, int]:
-    """Two clients write at once; then a third looks for everything that was acknowledged."""
+def _at_once(server: MemoryServer, clients: int, each: int) -> dict[str, int]:
+    """Clients write at once; then another looks for everything that was acknowledged."""
     names = Names(SEED + 1)
     kept: list[Triple] = []
     with home(server) as place:
         with contextlib.ExitStack() as stack:
             writers: list[threading.Thread] = []
-            for _ in range(2):
+            for _ in range(clients):
                 facts = [(names.one(), "met", names.one()) for _ in range(each)]
                 client = stack.enter_context(place.client())
                 writers.append(threading.Thread(target=_writer, args=(client, server, facts, kept)))
@@ -240,6 +240,8 @@ def measure(
     figures["private_mib_5_clients"] = _memory(server)
     figures["sizes"] = _sizes(server, sizes, tell)
     tell(f"{server.name}: two clients at once, then kill -9")
-    figures["two clients at once"] = _two_at_once(server, 10 if quick else 50)
+    each = 10 if quick else 50
+    figures["one client alone"] = _at_once(server, 1, each)
+    figures["two clients at once"] = _at_once(server, 2, each)
     figures["kill -9"] = _killed(server, 1 if quick else 3, 20 if quick else 60)
     return figures
