@@ -68,7 +68,8 @@ class GuardActor(Actor):
         outcome = self._outcome()
         if job.operator:
             return outcome
-        return msgspec.structs.replace(outcome, data=msgspec.structs.replace(outcome.data, admission=None))
+        shown = msgspec.structs.replace(outcome.data, admission=None, key_file="")
+        return msgspec.structs.replace(outcome, data=shown)
 
     async def _plan(self, job: Job, params: Choice) -> Outcome:
         del job

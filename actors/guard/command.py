@@ -29,6 +29,8 @@ EARLIER: Final = {"--no-ui": "--no-webui", "--ctx-checkpoints": "--swa-checkpoin
 """What older builds call a flag."""
 MARK: Final = "CHRYSALIS_GUARDED"
 """Environment variable that every process of a launch carries; how strays are found whatever they did."""
+MARK_END: Final = "#"
+"""Between the guard's part of a mark and the launch's; no slash, since one runtime directory may lie in another."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -127,7 +129,7 @@ def launch_for(profile: Profile, binary: Path, flags: frozenset[str], *, port: i
             argv += [spelled, *values]
         else:
             left_out.append(name)
-    environment = clean_environment(os.environ) | profile.env | {MARK: f"{mark}/{alias}"}
+    environment = clean_environment(os.environ) | profile.env | {MARK: f"{mark}{MARK_END}{alias}"}
     environment |= {"LLAMA_API_KEY": key} if key else {}
     return Launch(
         argv=[*argv, *profile.extra], environment=environment, port=port, alias=alias, key=key, left_out=left_out

@@ -15,6 +15,7 @@ import anyio
 import msgspec
 from msgspec import Struct
 
+from .command import MARK_END
 from .processes import command_line, look, marked, send
 from .profiles import Profile
 
@@ -63,7 +64,7 @@ def load(path: Path) -> Record | None:
 
 def orphans(proc: Path, mark: str, record: Record | None) -> list[int]:
     """Pids of what an earlier guard of this runtime directory left behind."""
-    found = {seen.pid for seen in marked(proc, f"{mark}/")}
+    found = {seen.pid for seen in marked(proc, f"{mark}{MARK_END}")}
     if record and record.boot == boot_id(proc):
         seen = look(proc, record.pid)
         same = seen and seen.start == record.start and seen.state not in "ZX"

@@ -110,7 +110,7 @@ async def _other_guard(rig: Rig, **more: Any) -> AsyncGenerator[subprocess.Popen
 
 def _of(rig: Rig) -> list[int]:
     """The living processes that carry the mark of the other guard."""
-    return [seen.pid for seen in marked(PROC, f"{rig.runtime / 'validation'}/")]
+    return [seen.pid for seen in marked(PROC, f"{rig.runtime / 'validation'}#")]
 
 
 @fault(14, "lemonade 252, 725, 1510", "the guard is killed, its server lives on", seconds=6)
@@ -226,7 +226,7 @@ async def old_one_goes_first(directory: Path) -> str:
         await server.ask(lambda life, now: life.restart(other, now))
         started = time.monotonic()
         while server.life.state != "ready":
-            most = max(most, len(marked(PROC, f"{rig.runtime}/")))
+            most = max(most, len(marked(PROC, f"{rig.runtime}#")))
             expect(time.monotonic() - started < 20, f"not ready: {rig.trail()}")
             await anyio.sleep(0.02)
         expect(most == 1, f"{most} models at once")

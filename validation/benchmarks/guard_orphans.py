@@ -70,7 +70,7 @@ def _round(stack: Stack, kind: str, chance: random.Random) -> dict[str, Any]:
     gone_s = None if kind == KINDS[2] else _wait_gone(server, begun)
     stack.start()
     back = _status(stack)
-    marks = marked(PROC, f"{stack.runtime}/")
+    marks = marked(PROC, f"{stack.runtime}#")
     left = [seen.pid for seen in marks if seen.pid != back["pid"]]
     port_held = back["url"] != old["url"] and not _port_free(old["url"])
     return {

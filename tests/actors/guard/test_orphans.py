@@ -46,8 +46,8 @@ def entry(process, **changes):
 
 
 def test_the_mark_finds_every_process_of_a_guard_and_no_other(start):
-    one, two, other, none = start("/run/a/x"), start("/run/a/y"), start("/run/ab/x"), start()
-    found = {seen.pid for seen in marked(PROC, "/run/a/")}
+    one, two, other, none = start("/run/a#x"), start("/run/a#y"), start("/run/a/b#x"), start()
+    found = {seen.pid for seen in marked(PROC, "/run/a#")}
     assert found == {one.pid, two.pid}
     assert record.orphans(PROC, "/run/a", None) == sorted(found)
     assert not found & {other.pid, none.pid}
@@ -82,7 +82,7 @@ def test_ending_is_term_then_kill_and_wakes_the_stopped(start):
 
 def test_an_orphan_that_survives_kill_wedges_the_new_guard_until_it_is_gone(start, tmp_path, monkeypatch):
     rig = Rig(tmp_path)
-    orphan = start(f"{rig.runtime}/old")
+    orphan = start(f"{rig.runtime}#old")
     record.save(rig.runtime / "llm.json", entry(orphan, profile=rig.profile))
 
     async def survives(_proc, pids, _grace_s):

@@ -107,7 +107,7 @@ def test_the_key_is_in_the_environment_and_never_on_the_command_line(tmp_path):
     assert launch.environment["LLAMA_API_KEY"] == launch.key
     assert len(launch.key) >= 32
     assert launch.key not in " ".join(launch.argv)
-    assert launch.environment[MARK] == f"here/{launch.alias}"
+    assert launch.environment[MARK] == f"here#{launch.alias}"
 
 
 def test_stray_variables_do_not_reach_the_server():
