@@ -59,7 +59,8 @@ class GuardActor(Actor):
 
     def _tell(self) -> None:
         life = self.server.life
-        self.news("llm", {"state": life.state, "profile": life.profile.name if life.profile else "", "why": life.why})
+        name = life.profile.name if life.profile else ""
+        self.news("llm", {"state": life.state, "profile": name, "why": life.why, "wanted": life.wanted})
 
     # Handlers.
 
