@@ -110,8 +110,8 @@ def test_more_calls_at_once_than_a_client_may_have_are_busy_not_lost(stack):
     """Each of two hundred is answered; those beyond the limit say when to try again."""
     with stack.client("flood") as flood:
         arguments = b'{"domain":"memory","action":"recall","params":{"query":"anything at all"}}'
-        calls = [flood.begin(arguments) for _ in range(200)]
-        answers = [flood.wait(call) for call in calls]
+        calls = [flood.begin(arguments, deadline_ms=110_000) for _ in range(200)]
+        answers = [flood.wait(call, 110_000) for call in calls]
     codes = [answer["data"]["code"] for answer in answers if answer["status"] == "error"]
     assert set(codes) <= {"busy"}
     assert all(a["data"]["retry_after_ms"] for a in answers if a["status"] == "error")
