@@ -55,9 +55,9 @@ class SolverActor(Actor):
             async with self.pool.worker() as worker:
                 budget_ms = min(wanted_ms, budget_left_ms(job.deadline) - _RESERVE_MS)
                 if budget_ms <= 0:
-                    raise _waited_too_long(budget_ms)
+                    raise _waited_too_long()
                 task = Task(action=action, params=_builtins(params), budget_ms=budget_ms)
-                return _outcome(await worker.run(_framed(task), budget_ms), budget_ms)
+                return _outcome(action, await worker.run(_framed(task), budget_ms), budget_ms)
         except WorkerDied as died:
             return crashed(action, died.returncode)
         except PoolClosed:
@@ -90,16 +90,16 @@ def _framed(task: Task) -> bytes:
     return data
 
 
-def _waited_too_long(left_ms: int) -> Fault:
+def _waited_too_long() -> Fault:
     return Fault(
         "busy",
-        f"All solver workers were busy until this call's time was over ({left_ms} ms left).",
+        "All solver workers were busy until this call's time was over.",
         next_action="Retry, or allow more time.",
         retry_after_ms=1000,
     )
 
 
-def _outcome(ended: Ended, budget_ms: int) -> Outcome:
+def _outcome(action: str, ended: Ended, budget_ms: int) -> Outcome:
     if ended.final is not None:
         if ended.final.failure is not None:
             failure = ended.final.failure
@@ -112,4 +112,4 @@ def _outcome(ended: Ended, budget_ms: int) -> Outcome:
             )
         if ended.final.outcome is not None:
             return with_sandbox(ended.final.outcome, ended.sandbox)
-    return with_sandbox(expired(ended.interim, budget_ms, timed_out=ended.timed_out), ended.sandbox)
+    return with_sandbox(expired(action, ended.interim, budget_ms, timed_out=ended.timed_out), ended.sandbox)

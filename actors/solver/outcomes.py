@@ -46,7 +46,7 @@ def with_sandbox(outcome: Outcome, sandbox: str) -> Outcome:
     return msgspec.structs.replace(outcome, data=msgspec.structs.replace(data, sandbox=sandbox))
 
 
-def expired(interim: Outcome | None, budget_ms: int, *, timed_out: bool) -> Outcome:
+def expired(action: str, interim: Outcome | None, budget_ms: int, *, timed_out: bool) -> Outcome:
     """What is known of a problem whose worker was ended at the deadline, or did not live to finish."""
     why = f"the worker was ended after {budget_ms} ms" if timed_out else "the worker ran out of memory or crashed"
     if interim is not None:
@@ -54,7 +54,7 @@ def expired(interim: Outcome | None, budget_ms: int, *, timed_out: bool) -> Outc
         return msgspec.structs.replace(interim, notes=notes, partial=True, severity="WARN")
     return Outcome(
         summary=f"Unknown: {why} without an answer.",
-        data=Solved(result="unknown", reason="timeout" if timed_out else "memory"),
+        data=_unknown(action, "timeout" if timed_out else "memory"),
         severity="WARN",
         next_action="Unknown is not unsat: allow more time (timeout_ms), or make ranges and constraints smaller.",
         partial=True,
@@ -63,16 +63,17 @@ def expired(interim: Outcome | None, budget_ms: int, *, timed_out: bool) -> Outc
 
 def crashed(action: str, returncode: int | None) -> Outcome:
     """A worker that ended by itself: memory, a crash inside Z3, or the CPU limit."""
-    data: Any = (
-        Solved(result="unknown", reason="memory")
-        if action == "reason.solve"
-        else Judged(result="unknown", reason="memory")
-    )
     return Outcome(
         summary="Unknown: the worker ran out of memory or Z3 crashed on this problem.",
-        data=data,
+        data=_unknown(action, "memory"),
         severity="WARN",
         next_action="Unknown is not unsat: make numbers, bit widths and ranges smaller.",
         notes=(f"the worker ended with code {returncode}; nothing else was affected",),
         partial=True,
     )
+
+
+def _unknown(action: str, reason: str) -> Solved | Judged:
+    if action == "reason.check":
+        return Judged(result="unknown", reason=reason)
+    return Solved(result="unknown", reason=reason)
