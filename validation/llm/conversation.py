@@ -152,7 +152,7 @@ class Conversation:
                 break
             if more:
                 arguments = {**arguments, "params": {**_params(arguments), **more}}
-            answer = self._product.call({"verbosity": "brief", **arguments})
+            answer = self._product.call({"verbosity": self._plan.verbosity, **arguments})
             trial.turns.append({"call": arguments, "answer": answer.text})
             sent = json.dumps(arguments, ensure_ascii=False)
             told = f"You called the tool with {sent} and it answered:\n{answer.text}\n\n"

@@ -35,6 +35,7 @@ class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     answer_tokens: int
     thinking_tokens: int
     fit_share: float
+    verbosity: Literal["terse", "brief", "summary", "detail"]
     groups: dict[str, GroupPlan]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -12,6 +13,7 @@ from mcp import Client, StdioServerParameters
 from validation.stack import Stack
 
 AT_ONCE: Final = 100
+INDEXED_MAX_S: Final = 120.0
 LONGEST_TEXT: Final = 4_000
 
 
@@ -67,6 +69,19 @@ class Product:
             self.do("memory", "ingest", {"triples": triples, "source": "items", "wait": True})
         for phrase, entity in aliases:
             self.do("memory", "update", {"query": phrase, "node": entity})
+        if facts:
+            self._wait_indexed(str(facts[0][0]))
+
+    def _wait_indexed(self, query: str) -> None:
+        """Until a recall no longer says that names wait for their vectors, or the time is over."""
+        until = time.monotonic() + INDEXED_MAX_S
+        asked = {"domain": "memory", "action": "recall", "params": {"query": query, "k": 1}, "verbosity": "terse"}
+        while time.monotonic() < until:
+            answer = self.call(asked)
+            told = " ".join(answer.envelope.get("notes") or [])
+            if answer.ok and "is loading" not in told and "wait for their vectors" not in told:
+                return
+            time.sleep(0.5)
 
 
 @contextmanager
