@@ -106,16 +106,17 @@ class Database:
 
     def _prepare(self, before_migration: Callable[[Path], None] | None) -> None:
         run = self.connection.execute
+        empty = self.scalar("SELECT count(*) FROM sqlite_master") == 0
+        if not empty:
+            check_identity(self.connection, self.path)  # before anything that would write into a foreign file
         for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             run(f"PRAGMA {pragma}").fetchall()
         for pragma in ("trusted_schema=OFF", "temp_store=MEMORY", "cache_size=-65536", "journal_size_limit=67108864"):
             run(f"PRAGMA {pragma}").fetchall()
-        empty = self.scalar("SELECT count(*) FROM sqlite_master") == 0
         if empty:
             with self.transaction():
                 schema.create(self.connection)
             return
-        check_identity(self.connection, self.path)
         version = self.scalar("PRAGMA user_version")
         if version < schema.VERSION:
             if before_migration:

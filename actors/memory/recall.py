@@ -146,6 +146,11 @@ class Recaller:
         chosen = facts[: self._tuning.facts]
         self._ends.update(self._ends_of([fact for fact, _ in chosen]))
         exact = self._exact_names()
+        if exact:
+            aside = self._tuning.aside
+            chosen = [
+                (fact, score if exact.keys() & set(self._ends[fact]) else score * aside) for fact, score in chosen
+            ]
         nodes = {node for fact, _ in chosen for node in self._ends[fact]} | set(exact)
         return seeding.node_weights(chosen, self._ends, exact, self._documents(nodes), self._tuning)
 

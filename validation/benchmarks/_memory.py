@@ -5,6 +5,7 @@ import itertools
 import os
 import tempfile
 import threading
+import uuid
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -120,7 +121,7 @@ class Memory:
         self._portal = portal
         self.release = gate.set
         self.actor = actor
-        self._ids = itertools.count(1)
+        self._name, self._ids = uuid.uuid4().hex, itertools.count(1)
 
     def call(
         self,
@@ -132,7 +133,7 @@ class Memory:
         **params: Any,
     ) -> Outcome:
         """One action with its params; faults are raised."""
-        request = request_id or f"bench-{next(self._ids)}"
+        request = request_id or f"{self._name}-{next(self._ids)}"
         work = Work(id=request, action=action, params=Raw(b"\x80"), deadline_ms=deadline_ms, operator=operator)
         handler = self.actor.handlers()[action]
         if action == "memory.ingest":
