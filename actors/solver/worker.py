@@ -9,6 +9,7 @@ import time
 from typing import NoReturn
 
 import msgspec
+import z3
 
 from protocol.action import Outcome
 from protocol.errors import Failure, Fault
@@ -73,7 +74,9 @@ def answer(task: Task, fd: int) -> Final:
 
     try:
         return serve(task, Budget(time.monotonic() + task.budget_ms / 1000), tell)
-    except MemoryError:
+    except (MemoryError, z3.Z3Exception) as error:
+        if isinstance(error, z3.Z3Exception) and "memory" not in str(error):
+            return Final(failure=_failure("internal", f"Z3 refused the problem: {error}"[:500]))
         return Final(failure=_failure("too_large", "The problem needs more than the worker's 1 GiB of memory."))
     except Exception as error:  # noqa: BLE001
         text = f"the solver failed inside: {type(error).__name__}: {error}"[:500]
