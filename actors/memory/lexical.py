@@ -7,7 +7,7 @@ import apsw
 from .database import Database
 from .text import content_words, segment
 
-POSTINGS_MAX: Final = 30_000
+POSTINGS_MAX: Final = 6_000
 """Words so common that more rows than this would be scored are left out, rarest first kept."""
 WORDS_MAX: Final = 48
 

@@ -19,6 +19,8 @@ from .view import View
 FACT_NODES: Final = 60
 """Facts are taken from around so many of the best nodes."""
 NEAR_MAX: Final = 400
+FACTS_FITTED: Final = 600
+"""Facts with most mass around them that are compared with the question."""
 FACT_EDGES_MAX: Final = 20_000
 UNKNOWN_FIT: Final = 0.35
 """The fit of a fact that has no vector yet: what a related one typically has."""
@@ -62,7 +64,6 @@ class Recaller:
         self._tuning = tuning
         self._view: View = substrate.view(question.as_of, question.sources)
         self._ends: dict[int, tuple[int, int]] = {}
-        self._fits: Floats = np.full(1, np.nan, np.float32)
 
     def run(self) -> Found:
         """Search, walk, rank."""
@@ -146,11 +147,6 @@ class Recaller:
         chosen = facts[: self._tuning.facts]
         self._ends.update(self._ends_of([fact for fact, _ in chosen]))
         exact = self._exact_names()
-        if exact:
-            aside = self._tuning.aside
-            chosen = [
-                (fact, score if exact.keys() & set(self._ends[fact]) else score * aside) for fact, score in chosen
-            ]
         nodes = {node for fact, _ in chosen for node in self._ends[fact]} | set(exact)
         return seeding.node_weights(chosen, self._ends, exact, self._documents(nodes), self._tuning)
 
@@ -210,7 +206,6 @@ class Recaller:
             np.array(list(weights.values())),
             damping=self._tuning.damping,
             epsilon=self._tuning.epsilon,
-            pull=self._pull if self._tuning.pull else None,
         )
         order = np.lexsort((walk.vertices, -walk.mass))
         vertices, mass = walk.vertices[order], walk.mass[order]
@@ -226,17 +221,6 @@ class Recaller:
             residual=walk.residual,
             complete=walk.complete,
         )
-
-    def _pull(self, edge: npt.NDArray[np.int32]) -> Floats:
-        """How strongly each edge draws the walk: facts by their likeness to the question, other links evenly."""
-        index = self._substrate.index("fact")
-        new = np.unique(edge[(edge > PASSAGE_LINK)])
-        if len(new) and int(new[-1]) >= len(self._fits):
-            self._fits = np.concatenate((self._fits, np.full(int(new[-1]) + 1 - len(self._fits), np.nan, np.float32)))
-        new = new[np.isnan(self._fits[new])].astype(np.int64)
-        self._fits[new] = index.cosines(new, self._question.vector, self._tuning.pull_links)
-        fit = np.where(edge > PASSAGE_LINK, self._fits[np.maximum(edge, 0)], np.float32(self._tuning.pull_links))
-        return np.exp(np.float32(self._tuning.pull) * np.nan_to_num(fit))
 
     def _rank_facts(self, graph: Graph, walk: pagerank.Walk, around: npt.NDArray[np.int64], seeds: Scored) -> Scored:
         """Facts by the mass at both their ends, times how well they fit the question.
@@ -256,6 +240,7 @@ class Recaller:
         for fact, value in zip(edge.tolist(), (mass[start] + mass[target]).tolist(), strict=True):
             if value > scores.get(fact, 0.0):
                 scores[fact] = value
+        scores = dict(sorted(scores.items(), key=lambda item: -item[1])[:FACTS_FITTED])
         fit = self._fit(list(scores))
         best = max(scores.values(), default=1.0)
         ranked = {fact: score / best * fit.get(fact, UNKNOWN_FIT) ** self._tuning.fit for fact, score in scores.items()}
@@ -268,8 +253,10 @@ class Recaller:
         question = self._question.vector
         if not question.any():
             return {}
-        ids, vectors = self._substrate.index("fact").vectors(facts)
-        return dict(zip(ids.tolist(), (np.maximum(vectors @ question, 0.0) + 0.05).tolist(), strict=True))
+        cosines = self._substrate.index("fact").cosines(np.array(facts, np.int64), question, np.nan)
+        known = ~np.isnan(cosines)
+        ids = np.array(facts, np.int64)[known].tolist()
+        return dict(zip(ids, (np.maximum(cosines[known], 0.0) + 0.05).tolist(), strict=True))
 
 
 def describe_nodes(substrate: Substrate, nodes: Sequence[int]) -> dict[int, str]:

@@ -18,7 +18,6 @@ class Tuning(Struct, frozen=True, kw_only=True):
         lexical_fact, lexical_passage: weight of BM25 (scaled to its best hit) beside the cosine.
         passages: how many passages seed; passage_weight: their reset weight relative to the nodes'.
         exact: score of a node that the question names outright.
-        aside: factor of a seed fact that touches none of the names in the question, where there are any.
         nodes: how many node seeds are kept. specificity: divide by the number of documents naming the node.
         synonyms, use_passages: off only to measure what they are worth.
         fit: how much a fact's own likeness to the question lifts it. seed_fact: what being a seed adds to a fact.
@@ -31,14 +30,11 @@ class Tuning(Struct, frozen=True, kw_only=True):
     passages: int = 200
     passage_weight: float = 0.1
     exact: float = 0.5
-    aside: float = 1.0
     nodes: int = 12
     specificity: bool = True
     synonyms: bool = True
     use_passages: bool = True
     fit: float = 1.5
-    pull: float = 0.0
-    pull_links: float = 0.3
     seed_fact: float = 0.1
     damping: float = 0.5
     epsilon: float = 1e-5

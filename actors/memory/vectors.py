@@ -18,8 +18,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Codes = npt.NDArray[np.int8]
 
-EXACT_MAX_ROWS: Final = 32_768
-RESCORED_MIN: Final = 800
+EXACT_MAX_ROWS: Final = 8_192
+RESCORED_MIN: Final = 1_000
 COMPACT_MIN: Final = 1_000
 IN_FILE_PAST_BYTES: Final = 256 << 20
 """Rows past so much memory live in an unlinked file, mapped: the kernel keeps what is used and drops the rest."""
@@ -167,7 +167,8 @@ class VectorIndex:
         rows = np.where(known, self._place[np.where(known, ids, 0)] if len(self._place) else -1, -1)
         found = np.full(len(ids), otherwise, np.float32)
         here = rows >= 0
-        found[here] = (self._codes[rows[here]] @ query) * self._scale[rows[here]]
+        used = _span(query)
+        found[here] = (self._codes[rows[here], used] @ query[used]) * self._scale[rows[here]]
         return found
 
     def ids(self) -> Ints:
@@ -186,7 +187,8 @@ class VectorIndex:
             ids, vectors = self.vectors(allowed)
             return _best(ids, vectors @ query, k)
         if self._rows <= EXACT_MAX_ROWS and len(self._exact):
-            scores = self._exact[: self._rows] @ query
+            used = _span(query)
+            scores = self._exact[: self._rows, used] @ query[used]
             scores[self._ids[: self._rows] < 0] = -2
             return _best(self._ids[: self._rows], scores, min(k, len(self)))
         return self._search_bits(query, k)
@@ -201,7 +203,8 @@ class VectorIndex:
         wanted = min(max(RESCORED_MIN, 8 * k), self._rows)
         rows = np.argpartition(distance, wanted - 1)[:wanted]
         rows = rows[self._ids[rows] >= 0]
-        return _best(self._ids[rows], (self._codes[rows] @ query) * self._scale[rows], k)
+        used = _span(query)
+        return _best(self._ids[rows], (self._codes[rows, used] @ query[used]) * self._scale[rows], k)
 
     def neighbours(self, vectors: Floats, blocks: Sequence[Block]) -> tuple[Ints, Ints, Floats]:
         """Pairs of (row of `vectors`, id) that are close in any block of their components: (i, ids, cosines)."""
@@ -219,6 +222,12 @@ class VectorIndex:
         i, ids, cosines = (np.concatenate(parts) for parts in zip(*found, strict=True))
         alive = ids >= 0
         return i[alive], ids[alive], cosines[alive]
+
+
+def _span(query: Floats) -> slice:
+    """The stretch of a query that is not zero: a question may use one half of its vector."""
+    places = np.flatnonzero(query)
+    return slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, 1)
 
 
 def _slice(rows: Floats, block: Block) -> Floats:
