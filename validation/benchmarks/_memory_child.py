@@ -72,7 +72,7 @@ def serve() -> None:
             main(path, kind, turn)
             os._exit(0)
         os.waitpid(pid, 0)
-        print("gone", flush=True)
+        print("\ngone", flush=True)  # the killed one may have left half a line
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import re
 import select
 import signal
 import subprocess
@@ -20,7 +21,8 @@ from ._memory import open_memory
 from ._memory_child import TOLD_PER_WRITE
 
 START_MAX_S = 60.0
-RUN_MAX_S = 0.5
+RUN_MAX_S = 0.3
+_SAID = re.compile(r"(try|done) (\d+)")
 
 
 def kill_rounds(kind: str, rounds: int, *, seed: int, progress: Any = None) -> dict[str, Any]:
@@ -39,8 +41,9 @@ def kill_rounds(kind: str, rounds: int, *, seed: int, progress: Any = None) -> d
         tried: set[tuple[str, int]] = set()
         for turn in range(rounds):
             lines = writers.run_and_kill(path, kind, f"t{turn}", rng.uniform(0.0, RUN_MAX_S))
-            promised |= {(f"t{turn}", int(line.split()[1])) for line in lines if line.startswith("done")}
-            tried |= {(f"t{turn}", int(line.split()[1])) for line in lines if line.startswith("try")}
+            said = [match for line in lines if (match := _SAID.fullmatch(line))]
+            promised |= {(f"t{turn}", int(match[2])) for match in said if match[1] == "done"}
+            tried |= {(f"t{turn}", int(match[2])) for match in said}
             result["kills"] += 1
             _judge(path, kind, promised, tried, result)
             if progress and turn % 25 == 24:

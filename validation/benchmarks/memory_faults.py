@@ -2,6 +2,7 @@
 
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from validation.result import Goal, Measured
@@ -11,7 +12,8 @@ from ._memory_cases import CASES, Case
 from ._memory_damage import damaged_files, full_disk
 from ._memory_kills import kill_rounds
 
-KILLS = {"ingest": 250, "update": 250, "consolidate": 200, "backup": 150, "restore": 150}
+KILLS = {"ingest": 300, "update": 300, "consolidate": 150, "backup": 125, "restore": 125}
+AT_ONCE = 4
 DAMAGED = 60
 SEED = 2026
 
@@ -21,7 +23,12 @@ def run(context: Any) -> Measured:
     figures: dict[str, Any] = {"cases": [_run(context, one) for one in sorted(CASES, key=lambda one: one.number)]}
     right = sum(one["right"] for one in figures["cases"])
     share = 50 if context.quick else 1
-    kills = [kill_rounds(kind, n // share, seed=SEED, progress=context.progress) for kind, n in KILLS.items()]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        rounds = [
+            pool.submit(kill_rounds, kind, n // share, seed=SEED, progress=context.progress)
+            for kind, n in KILLS.items()
+        ]
+        kills = [one.result() for one in rounds]
     figures["kills"] = kills
     figures["damaged files"] = damaged = damaged_files(DAMAGED // min(share, 10), seed=SEED, progress=context.progress)
     figures["full disk"] = full = full_disk(context.progress)
