@@ -24,7 +24,7 @@ def test_the_official_memory_servers_file_becomes_facts():
 
 
 def test_byte_order_mark_crlf_and_a_missing_last_newline_do_no_harm():
-    lines = '\ufeff{"s":"a","r":"b","o":"c"}\r\n\n{"s":"d","r":"e","o":"f"}'.split("\n")
+    lines = ['\ufeff{"s":"a","r":"b","o":"c"}\r', "", '{"s":"d","r":"e","o":"f"}']
     assert len(triples(lines)) == 2
 
 
