@@ -21,7 +21,7 @@ SEED = 20261130
 FOUND_S = 15.0
 KINDS: dict[str, tuple[dict[str, Any], str]] = {
     "sleeps behind a green health": ({"stall": "sleep"}, "0"),
-    "sleeps, slots fall silent": ({"stall": "sleep", "slots": "silent"}, "0"),
+    "sleeps, and slots never answer": ({"stall": "sleep", "slots": "silent", "burn": True}, "0"),
     "spins on a lost GPU": ({"stall": "spin"}, "all"),
     "sleeps on a GPU profile": ({"stall": "sleep"}, "all"),
 }

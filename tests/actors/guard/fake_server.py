@@ -12,6 +12,7 @@ ignore_term     TERM does nothing                   term_s          seconds betw
 alias           another name than the one given     allocate_mb     kept at each completion
 fork_away       the process started leaves a child in another session and ends
 helper          leaves a child in another session that sleeps and ignores TERM
+burn            decoding uses the processor
 slow_file       tokens take ten times as long while this file exists
 """
 
@@ -61,7 +62,8 @@ class State:
                     print("stalled", flush=True)
                     while True:
                         burn(0.05) if HOW.get("stall") == "spin" else time.sleep(0.05)
-                time.sleep(HOW.get("token_s", 0) * (10 if Path(HOW.get("slow_file", "/nonexistent")).exists() else 1))
+                wait = burn if HOW.get("burn") else time.sleep
+                wait(HOW.get("token_s", 0) * (10 if Path(HOW.get("slow_file", "/nonexistent")).exists() else 1))
                 self.decoded += 1
             self.busy = False
 
