@@ -25,11 +25,12 @@ class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     A hypothesis has `effect`, `interval` and `claimed`: paths into the result (keys joined by "/") and the effect
     that was claimed, in the same unit; a positive effect is in favour. A promise has `goal`: the name of a goal in
-    the result, or the start of it. A property that only tests show has neither.
+    the result, or the start of it; `short` names it in a plot. A property that only tests show has neither.
     """
 
     id: str
     says: str
+    short: str = ""
     result: str = ""
     effect: str = ""
     interval: str = ""

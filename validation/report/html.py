@@ -96,12 +96,14 @@ def _figure(drawing: str, caption: str) -> str:
 
 def _plots(rows: Sequence[Row], results: Mapping[str, Result]) -> str:
     effects = [
-        svg.Effect(one.id + " " + one.says[:34], one.measured, one.low, one.high, one.claimed, one.verdict.split()[0])
+        svg.Effect(f"{one.id}  {one.short[:30]}", one.measured, one.low, one.high, one.claimed, one.verdict.split()[0])
         for one in rows
         if one.source and one.unit == "points"
     ]
     forest = svg.forest("Effect and 95 % interval per hypothesis", effects, "percentage points") if effects else ""
-    drawn = [_figure(forest, "Effect with its 95 % interval; the diamond is what was claimed.")]
+    drawn = [
+        _figure(forest, "Effect with its 95 % interval; the diamond is what was claimed, the dashed line no effect.")
+    ]
     peers = results.get("peers")
     if peers is not None:
         servers: dict[str, dict[str, Any]] = peers.at("figures/memory")

@@ -58,8 +58,12 @@ def forest(title: str, effects: Sequence[Effect], unit: str) -> str:
             f'<circle cx="{x(one.middle):.1f}" cy="{y}" r="4.5" class="{one.kind}"/>',
             f'<path d="M{x(one.claimed):.1f} {y - 5} l5 5 l-5 5 l-5 -5z" class="claimed"/></g>',
         ]
-    ends = [(low, "start"), (0.0, "middle"), (high, "end")]
-    parts += [_text(x(value), bottom + 4, f"{value:+.0f}", anchor=anchor, kind="axis") for value, anchor in ends]
+    near = (0 - low) / width < 0.08
+    ends = [(0.0, "middle"), (high, "end"), *([] if near else [(low, "start")])]
+    parts += [
+        _text(x(value), bottom + 4, f"{value:+.0f}" if value else "0", anchor=anchor, kind="axis")
+        for value, anchor in ends
+    ]
     return _svg(bottom + 14, title, [*parts, _text(LEFT, bottom + 4, unit, anchor="end", kind="axis")])
 
 

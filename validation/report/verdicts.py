@@ -21,6 +21,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
     id: str
     says: str
+    short: str = ""
     verdict: Verdict
     measured: float = 0.0
     low: float = 0.0
@@ -67,6 +68,7 @@ def row(claim: Claim, results: Mapping[str, Result]) -> Row:
     return Row(
         id=claim.id,
         says=claim.says,
+        short=claim.short or claim.says,
         verdict=judge(low, high, claim.claimed),
         measured=claim.scale * float(found.at(claim.effect)),
         low=low,
