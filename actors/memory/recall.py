@@ -1,5 +1,6 @@
 """Recall: seeds from search, a walk over the graph, and what the walk's mass says of nodes, facts and passages."""
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -223,10 +224,10 @@ class Recaller:
         )
 
     def _rank_facts(self, graph: Graph, walk: pagerank.Walk, around: npt.NDArray[np.int64], seeds: Scored) -> Scored:
-        """Facts by the mass at both their ends, times how well they fit the question.
+        """Facts in two orders, taken in turns; the score is one over the place.
 
-        The mass is not divided by the ends' degrees: that would favour facts that lead to a leaf. Measured on 200
-        questions for one fact of entities with several: right fact first 0.88 against 0.32.
+        By mass and fit is right about the one fact that is asked for, by the flow along them about the whole path
+        to an answer: see docs/decisions/011 and 016 for the figures.
         """
         mass = np.zeros(graph.size)
         mass[walk.vertices] = walk.mass
@@ -235,18 +236,17 @@ class Recaller:
             cut = slice(FACT_EDGES_MAX)
             source, target, weight, edge = source[cut], target[cut], weight[cut], edge[cut]
         real = edge > PASSAGE_LINK
-        start, target, edge = around[source][real], target[real], edge[real]
-        scores: dict[int, float] = {}
-        for fact, value in zip(edge.tolist(), (mass[start] + mass[target]).tolist(), strict=True):
-            if value > scores.get(fact, 0.0):
-                scores[fact] = value
-        scores = dict(sorted(scores.items(), key=lambda item: -item[1])[:FACTS_FITTED])
-        fit = self._fit(list(scores))
-        best = max(scores.values(), default=1.0)
-        ranked = {fact: score / best * fit.get(fact, UNKNOWN_FIT) ** self._tuning.fit for fact, score in scores.items()}
+        start, target, weight, edge = around[source][real], target[real], weight[real], edge[real]
+        held = _greatest(edge, mass[start] + mass[target])
+        flow = _greatest(edge, weight * (mass[start] / graph.degree[start] + mass[target] / graph.degree[target]))
+        fit = self._fit(list(held))
+        top, fastest = max(held.values(), default=1.0), max(flow.values(), default=1.0)
+        power = self._tuning.fit
+        asked = {fact: score / top * fit.get(fact, UNKNOWN_FIT) ** power for fact, score in held.items()}
         for fact, score in seeds[: self._tuning.facts]:
-            ranked[fact] = ranked.get(fact, 0.0) + self._tuning.seed_fact * score
-        return sorted(ranked.items(), key=lambda item: (-item[1], item[0]))
+            asked[fact] = asked.get(fact, 0.0) + self._tuning.seed_fact * score
+        lead = {fact: flow.get(fact, 0.0) / fastest * (1.0 + fit.get(fact, UNKNOWN_FIT)) for fact in asked}
+        return _in_turns(_ordered(asked), _ordered(lead))
 
     def _fit(self, facts: list[int]) -> dict[int, float]:
         """Cosine of each fact with the question, above 0; none of them where the question has no vector."""
@@ -257,6 +257,28 @@ class Recaller:
         known = ~np.isnan(cosines)
         ids = np.array(facts, np.int64)[known].tolist()
         return dict(zip(ids, (np.maximum(cosines[known], 0.0) + 0.05).tolist(), strict=True))
+
+
+def _greatest(edge: npt.NDArray[np.int32], value: npt.NDArray[np.float64]) -> dict[int, float]:
+    """The greatest value of each fact, for the FACTS_FITTED facts with the greatest ones."""
+    order = np.argsort(-value, kind="stable")[: 2 * FACTS_FITTED]
+    found: dict[int, float] = {}
+    for fact, score in zip(edge[order].tolist(), value[order].tolist(), strict=True):
+        found.setdefault(fact, score)
+    return found
+
+
+def _ordered(scores: Mapping[int, float]) -> list[int]:
+    return [fact for fact, _ in sorted(scores.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def _in_turns(first: Sequence[int], second: Sequence[int]) -> Scored:
+    """The first of `first`, then one of each in turn, each fact once; scored by place."""
+    turns = [
+        *first[:1],
+        *itertools.chain.from_iterable(zip(second, [*first[1:], first[0]] if first else [], strict=False)),
+    ]
+    return [(fact, 1.0 / (place + 1)) for place, fact in enumerate(dict.fromkeys(turns))]
 
 
 def describe_nodes(substrate: Substrate, nodes: Sequence[int]) -> dict[int, str]:
