@@ -24,7 +24,7 @@ async def _comes_back(rig: Rig, cause: str) -> str:
 @fault(1, "llama.cpp 27388", "mid-decode stall, /health ok, /slots hangs, TERM ignored", seconds=6)
 async def stall_behind_green_health(directory: Path) -> str:
     how = {"serve": 100, "token_s": 0.05, "stall_after": 10, "slots": "silent", "ignore_term": True}
-    rig = Rig(directory, how, stop_grace_s=0.5)
+    rig = Rig(directory, how, stop_grace_s=0.5, stall_s=1.5)
     async with rig.running():
         await rig.start()
         await rig.until("suspect", "stuck", "stopping")
@@ -44,7 +44,7 @@ async def headers_without_body(directory: Path) -> str:
 @fault(3, "llama.cpp 24810", "GPU reset by the kernel, the server spins for ever", seconds=6)
 async def spinning_on_a_lost_gpu(directory: Path) -> str:
     how = {"serve": 100, "token_s": 0.05, "stall_after": 10, "stall": "spin"}
-    rig = Rig(directory, how, gpu_layers="all")
+    rig = Rig(directory, how, gpu_layers="all", stall_s=1.5)
     rig.gpu(used_mib=0)
     async with rig.running():
         await rig.start()
@@ -87,7 +87,7 @@ async def never_listens(directory: Path) -> str:
 
 @fault(18, "llama-swap 92, 38, 75", "a load slower than usual, a slow stop", seconds=8)
 async def slow_load_and_stop(directory: Path) -> str:
-    rig = Rig(directory, {"load_s": 4, "term_s": 1.0}, stall_s=1.0)
+    rig = Rig(directory, {"load_s": 4, "term_s": 1.0})
     async with rig.running() as server:
         await rig.start()
         loaded = await rig.until("ready")
@@ -129,7 +129,7 @@ async def dead_while_idle(directory: Path) -> str:
 @fault(32, "ik_llama 1210", "no answer from /health and /slots during a long prefill on the CPU", seconds=9)
 async def silent_prefill(directory: Path) -> str:
     how = {"serve": 5, "prefill_s": 9, "slots": "silent", "health": "silent"}
-    rig = Rig(directory, how, stall_s=1.0)
+    rig = Rig(directory, how, stall_s=2.0)
     async with rig.running() as server:
         await rig.start()
         await rig.until("ready", "busy", "suspect")

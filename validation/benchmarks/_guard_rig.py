@@ -85,7 +85,7 @@ class Rig:
         model = write_gguf(directory / "model.gguf")
         base = Profile(
             name="rig", model=str(model), ctx=2048, gpu_layers="0", cache_ram_mib=0, ctx_checkpoints=0,
-            env={"FAKE": json.dumps(how or {})}, stall_s=1.5, load_s=10, stop_grace_s=2, probe_idle_s=300,
+            env={"FAKE": json.dumps(how or {})}, stall_s=10, load_s=10, stop_grace_s=2, probe_idle_s=300,
         )  # fmt: skip
         self.profile = msgspec.structs.replace(base, **changes)
         self.machine = Machine(self.proc, self.sys)
