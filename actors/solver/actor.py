@@ -52,7 +52,7 @@ class SolverActor(Actor):
         if self.pool is None:
             raise Fault("unavailable", "The solver has not started.", next_action="Retry in a second.")
         try:
-            async with self.pool.worker() as worker:
+            async with self.pool.worker(job.remaining_s() - _RESERVE_MS / 1000) as worker:
                 budget_ms = min(wanted_ms, budget_left_ms(job.deadline) - _RESERVE_MS)
                 if budget_ms <= 0:
                     raise _waited_too_long()
@@ -60,12 +60,8 @@ class SolverActor(Actor):
                 return _outcome(action, await worker.run(_framed(task), budget_ms), budget_ms)
         except WorkerDied as died:
             return crashed(action, died.returncode)
-        except PoolClosed:
-            raise Fault(
-                "unavailable",
-                "No solver worker can be started.",
-                next_action="Run `chrysalis restart solver` and look at `chrysalis doctor`.",
-            ) from None
+        except (PoolClosed, TimeoutError):
+            raise _waited_too_long(failing=self.pool.failures > 0) from None
 
 
 def _builtins(params: Solve | Check) -> dict[str, Any]:
@@ -90,7 +86,14 @@ def _framed(task: Task) -> bytes:
     return data
 
 
-def _waited_too_long() -> Fault:
+def _waited_too_long(*, failing: bool = False) -> Fault:
+    """The call's time was over before a worker was free, or because none can be started."""
+    if failing:
+        return Fault(
+            "unavailable",
+            "No solver worker could be started in this call's time.",
+            next_action="Retry; if it stays so, run `chrysalis restart solver` and look at `chrysalis doctor`.",
+        )
     return Fault(
         "busy",
         "All solver workers were busy until this call's time was over.",

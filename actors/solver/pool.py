@@ -13,11 +13,12 @@ log = logging.getLogger("chrysalis")
 
 AT_WORK_MAX = 3
 SPARES = 1
-SPAWN_FAILURES_MAX = 3
+RETRY_MIN_S = 0.25
+RETRY_MAX_S = 10.0
 
 
 class PoolClosed(Exception):  # noqa: N818
-    """The pool ends, or cannot start workers any more."""
+    """The pool has ended."""
 
 
 class Pool:
@@ -33,7 +34,8 @@ class Pool:
         self._send, self._receive = anyio.create_memory_object_stream[Worker](at_work + spares)
         self._starting = 0
         self._asking = 0
-        self._failures = 0
+        self.failures = 0
+        """Starts that failed in a row."""
         self._closed = False
         self._idle: list[Worker] = []
         self._busy: list[Worker] = []
@@ -53,20 +55,28 @@ class Pool:
         self._fill()
 
     @asynccontextmanager
-    async def worker(self) -> AsyncGenerator[Worker]:
+    async def worker(self, wait_s: float) -> AsyncGenerator[Worker]:
         """A warm worker, for one use; killed at the end.
 
         Raises:
-            PoolClosed: no worker can be had.
+            TimeoutError: none was free for so long.
+            PoolClosed: the pool has ended.
         """
-        async with self._turns_of_a_task():
-            worker = await self._take()
+        deadline = anyio.current_time() + wait_s
+        borrower = object()
+        with anyio.fail_after(max(0.0, wait_s)):
+            await self._turns.acquire_on_behalf_of(borrower)
+        try:
+            with anyio.fail_after(max(0.0, deadline - anyio.current_time())):
+                worker = await self._take()
             self._busy.append(worker)
             try:
                 yield worker
             finally:
                 await worker.kill()
                 self._busy.remove(worker)
+        finally:
+            self._turns.release_on_behalf_of(borrower)
 
     async def close(self) -> None:
         """Kill the reserve; who still waits gets PoolClosed."""
@@ -76,15 +86,6 @@ class Pool:
         self._idle.clear()
         self._send.close()
         self._receive.close()
-
-    @asynccontextmanager
-    async def _turns_of_a_task(self) -> AsyncGenerator[None]:
-        borrower = object()
-        await self._turns.acquire_on_behalf_of(borrower)
-        try:
-            yield
-        finally:
-            self._turns.release_on_behalf_of(borrower)
 
     async def _take(self) -> Worker:
         self._asking += 1
@@ -114,22 +115,16 @@ class Pool:
         try:
             worker = await Worker.spawn()
         except (WorkerDied, OSError) as error:
+            log.warning("a solver worker did not start (%s)", error)
+            self.failures += 1
+            await anyio.sleep(min(RETRY_MAX_S, RETRY_MIN_S * 2**self.failures))
             self._starting -= 1
-            self._note_failure(error)
+            self._fill()
             return
         self._starting -= 1
-        self._failures = 0
+        self.failures = 0
         if self._closed:
             await worker.kill()
             return
         self._idle.append(worker)
         self._send.send_nowait(worker)
-
-    def _note_failure(self, error: Exception) -> None:
-        self._failures += 1
-        log.warning("a solver worker did not start (%s)", error)
-        if self._failures >= SPAWN_FAILURES_MAX:
-            self._closed = True
-            self._send.close()
-        else:
-            self._fill()

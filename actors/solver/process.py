@@ -22,7 +22,7 @@ from protocol.action import Outcome
 from .wire import HEADER_BYTES, MAX_FRAME_BYTES, Final, FromWorker, Interim, Warm, decode_reply
 
 _ROOT = Path(__file__).resolve().parents[2]
-START_MAX_S = 30.0
+START_MAX_S = 60.0
 EXIT_MAX_S = 5.0
 OVERRUN_S = 0.25
 """How long a worker may be over its budget before it is killed: time to send what it has."""
@@ -59,7 +59,7 @@ class Worker:
         """Start a process and wait until it is warm and confined.
 
         Raises:
-            WorkerDied: it ended or said nothing for 30 s.
+            WorkerDied: it ended or said nothing for 60 s.
         """
         ours, theirs = socket.socketpair()
         try:
