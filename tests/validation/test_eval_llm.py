@@ -74,6 +74,18 @@ def test_an_alias_is_found_only_where_its_teaching_counts(results):
     assert found["memory"]["calls"]["served"] == found["untaught"]["calls"]["served"] == 4
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_model_sits_the_products_own_calibration(results):
+    """One that knows nothing is told to be basic, in at most as many items as the plan allows."""
+    with serving() as (url, got):
+        assert run(url, "--hyp", "cal", "--n", "1") == 0
+    (sitting,) = files.load(results / "results")["llm"].at("figures/groups/cal/sittings")
+    assert sitting["verdict"] == "basic"
+    assert sitting["right"] == 0
+    assert len(got) == sitting["asked"] <= 8
+
+
 @pytest.mark.timeout(300)
 def test_an_endpoint_that_goes_away_costs_nothing_that_was_asked(results):
     """The run ends with 2 and the next one goes on."""
