@@ -16,6 +16,7 @@ from validation.stack import Stack
 from ._h_words import Names
 
 EACH: Final = 40
+TRIES: Final = 4
 SEED: Final = 53
 Step = tuple[str, dict[str, Any], str]
 """Full action name, params, id."""
@@ -135,7 +136,14 @@ def _text(answer: dict[str, Any]) -> str:
 
 
 def _call(client: LinesClient, arguments: dict[str, Any]) -> dict[str, Any]:
-    return client.request("tools/call", {"name": tool.NAME, "arguments": arguments})
+    """The answer; asked again where a busy machine let it run out of time, since only tokens are counted."""
+    answer: dict[str, Any] = {}
+    for _ in range(TRIES):
+        answer = client.request("tools/call", {"name": tool.NAME, "arguments": arguments})
+        envelope = answer["result"]["structuredContent"]
+        if envelope["status"] == "ok" or not (envelope.get("data") or {}).get("retryable"):
+            break
+    return answer
 
 
 def _split(name: str) -> dict[str, str]:
