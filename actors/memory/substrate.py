@@ -84,6 +84,8 @@ class Substrate:
 
     def _load(self, kind: str, dimension: int) -> VectorIndex:
         index = VectorIndex(dimension, self.database.path.parent)
+        rows, highest = self.database.rows(f"SELECT count(*), coalesce(max(rowid), 0) FROM {kind}_vector_rowids")[0]
+        index.reserve(rows, highest)
         for ids, codes in stored_vectors(self.database, kind, dimension):
             index.add(ids, codes)
         index.relax()

@@ -91,6 +91,10 @@ class VectorIndex:
         self._place[new] = np.arange(start, end, dtype=np.int32)
         self._rows = end
 
+    def reserve(self, rows: int, highest: int) -> None:
+        """Make room for so many rows with ids up to `highest`, so that filling the index copies nothing."""
+        self._reserve(rows, highest + 1)
+
     def _signs(self, codes: Codes) -> npt.NDArray[np.uint64]:
         packed = np.packbits(codes > 0, axis=1)
         padded = np.zeros((len(codes), self._words * 8), np.uint8)
