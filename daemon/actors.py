@@ -45,6 +45,7 @@ class Errand(Struct, frozen=True, kw_only=True):
     agent_id: str = ""
     client: str = ""
     operator: bool = False
+    readonly: bool = False
     deadline: float
     on_step: OnStep | None = None
 

@@ -28,6 +28,7 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     name: str
     operator: bool = False
+    readonly: bool = False
     on_step: OnStep | None = None
 
 
@@ -79,7 +80,7 @@ class Answers:
             request = parse(
                 arguments,
                 operator=caller.operator,
-                readonly=self._readonly,
+                readonly=self._readonly or caller.readonly,
                 resolve=lambda params: resolve(params, session.cache.get),
             )
             verbosity, telemetry, what = request.verbosity, request.telemetry, request.action.full_name
@@ -108,6 +109,7 @@ class Answers:
             agent_id=request.agent_id,
             client=caller.name,
             operator=caller.operator,
+            readonly=self._readonly or caller.readonly,
             deadline=deadline,
             on_step=caller.on_step,
         )

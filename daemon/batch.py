@@ -34,12 +34,11 @@ class Step(Struct, frozen=True, kw_only=True):
 class BatchRun:
     """One run of a batch: its steps, its results, its stop at the first error."""
 
-    def __init__(self, task: Task, performer: Performer, *, readonly: bool) -> None:
+    def __init__(self, task: Task, performer: Performer) -> None:
         assert isinstance(task.request.params, Batch)
         self._wanted = task.request.params
         self._task = task
         self._performer = performer
-        self._readonly = readonly
         self._results: dict[int, StepResult] = {}
         self._data: dict[str, Any] = {}
         self._failed: StepResult | None = None
@@ -78,7 +77,10 @@ class BatchRun:
 
     def _parse(self, step: Step, references: Callable[[Any], Any]) -> Request:
         request = parse(
-            step.arguments, operator=self._task.errand.operator, readonly=self._readonly, resolve=references
+            step.arguments,
+            operator=self._task.errand.operator,
+            readonly=self._task.errand.readonly,
+            resolve=references,
         )
         if request.action.full_name == "meta.batch":
             raise Fault("invalid_params", "A batch cannot hold a batch.", next_action="Put its steps into this one.")

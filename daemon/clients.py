@@ -49,8 +49,17 @@ class Peer:
         self.identity = identity
         self.hello = hello
         self.heard_at = now
-        self.calls: dict[str, anyio.CancelScope] = {}
+        self.calls: dict[str, UnderWay] = {}
         self.pidfd: int | None = None
+
+
+class UnderWay:
+    """One call that is being served: whom to answer, how to stop it, and whether it was sent again after a stop."""
+
+    def __init__(self, owner: Peer) -> None:
+        self.owner = owner
+        self.scope = anyio.CancelScope()
+        self.again: Call | None = None
 
 
 class Clients:
@@ -64,8 +73,7 @@ class Clients:
         self._answers = answers
         self._control = control
         self._peers: dict[bytes, Peer] = {}
-        self._owners: dict[str, Peer] = {}
-        """Which peer a call under way is to be answered to: the one that sent it last."""
+        self._under_way: dict[str, UnderWay] = {}
         self.slot = Slot(self._tell_slot)
         self.closing = False
         self._quiet = anyio.Event()
@@ -78,7 +86,7 @@ class Clients:
     @property
     def calls_under_way(self) -> int:
         """Calls that are being served."""
-        return len(self._owners)
+        return len(self._under_way)
 
     def describe(self) -> list[dict[str, object]]:
         """Each client for `chrysalis status`."""
@@ -112,8 +120,8 @@ class Clients:
             case Call():
                 self._begin(peer, message)
             case Cancel(id=call_id):
-                if scope := peer.calls.get(call_id):
-                    scope.cancel()
+                if under_way := peer.calls.get(call_id):
+                    under_way.scope.cancel()
             case Control():
                 self._tasks.start_soon(self._obey, peer, message)
             case Bye():
@@ -156,15 +164,19 @@ class Clients:
             os.close(peer.pidfd)
             peer.pidfd = None
         self._peers.pop(peer.identity, None)
-        for scope in peer.calls.values():
-            scope.cancel()
+        for under_way in peer.calls.values():
+            under_way.scope.cancel()
         if not self._peers:
             self.idle_since = time.monotonic()
 
     def forget_silent(self) -> None:
-        """Forget the clients that have not been heard of for too long."""
+        """Forget the clients that have not been heard of for too long, where the system cannot tell that they live.
+
+        One that was stopped for a while, or slept with the laptop, is still there and goes on.
+        """
         now = time.monotonic()
-        for peer in [p for p in self._peers.values() if now - p.heard_at > CLIENT_SILENT_MAX_S]:
+        unwatched = [peer for peer in self._peers.values() if peer.pidfd is None]
+        for peer in [p for p in unwatched if now - p.heard_at > CLIENT_SILENT_MAX_S]:
             log.info("client %s (pid %d) fell silent", peer.hello.client, peer.hello.pid)
             self._forget(peer)
 
@@ -174,15 +186,22 @@ class Clients:
             peer.heard_at = time.monotonic()
 
     def _begin(self, peer: Peer, call: Call) -> None:
-        if call.id in self._owners:
-            self._owners[call.id] = peer  # sent again over a new connection: the answer follows
+        if under_way := self._under_way.get(call.id):
+            self._take_over(peer, call, under_way)
             return
         if self.closing or len(peer.calls) >= CLIENT_CALLS_MAX:
             self._send_answer(peer, call.id, self._refusal(call))
             return
-        peer.calls[call.id] = anyio.CancelScope()
-        self._owners[call.id] = peer
-        self._tasks.start_soon(self._serve, peer, call)
+        under_way = self._under_way[call.id] = peer.calls[call.id] = UnderWay(peer)
+        self._tasks.start_soon(self._serve, under_way, call)
+
+    def _take_over(self, peer: Peer, call: Call, under_way: UnderWay) -> None:
+        """A call sent again over a new connection: its answer follows; one that is being stopped is begun anew."""
+        under_way.owner.calls.pop(call.id, None)
+        under_way.owner = peer
+        peer.calls[call.id] = under_way
+        if under_way.scope.cancel_called:
+            under_way.again = call
 
     def _refusal(self, call: Call) -> Packed:
         if self.closing:
@@ -196,25 +215,32 @@ class Clients:
             )
         return Packed(pack(of_failure(fault.failure), "summary", None, call.id, 0.0), is_error=True)
 
-    async def _serve(self, peer: Peer, call: Call) -> None:
+    async def _serve(self, under_way: UnderWay, call: Call) -> None:
         def on_step(step: Step) -> None:
             told = Progress(id=call.id, done=step.done, total=step.total, message=step.message)
-            self._send(self._owners[call.id].identity, told)
+            self._send(under_way.owner.identity, told)
 
+        hello = under_way.owner.hello
         caller = Caller(
-            name=peer.hello.client or peer.hello.kind,
-            operator=peer.hello.operator,
+            name=hello.client or hello.kind,
+            operator=hello.operator,
+            readonly=hello.readonly,
             on_step=on_step if call.progress else None,
         )
         try:
-            with peer.calls[call.id]:
+            with under_way.scope:
                 packed = await self._answers.answer(call, caller)
-                self._send_answer(self._owners[call.id], call.id, packed)
+                self._send_answer(under_way.owner, call.id, packed)
         finally:
-            peer.calls.pop(call.id, None)
-            self._owners.pop(call.id, None)
-            if not self._owners:
-                self._quiet.set()
+            self._end(under_way, call)
+
+    def _end(self, under_way: UnderWay, call: Call) -> None:
+        under_way.owner.calls.pop(call.id, None)
+        del self._under_way[call.id]
+        if under_way.again is not None:
+            self._begin(under_way.owner, under_way.again)
+        if not self._under_way:
+            self._quiet.set()
 
     def _send_answer(self, peer: Peer, call_id: str, packed: Packed) -> None:
         if not self._send(peer.identity, Answer(id=call_id, envelope=packed.body, is_error=packed.is_error)):
@@ -234,12 +260,12 @@ class Clients:
 
     async def wait_quiet(self) -> None:
         """Wait until no call is being served."""
-        while self._owners:
+        while self._under_way:
             self._quiet = anyio.Event()
             await self._quiet.wait()
 
     def cancel_all(self) -> None:
         """Stop every call under way."""
         for peer in list(self._peers.values()):
-            for scope in peer.calls.values():
-                scope.cancel()
+            for under_way in peer.calls.values():
+                under_way.scope.cancel()

@@ -95,10 +95,10 @@ class Daemon:
         sessions = Sessions(time.monotonic)
         self._actors = Actors(endpoints.actors_endpoint(), back)
         performer = Performer(self._actors, Advisor(self._actors))
-        meta = Meta(self._actors, sessions, readonly=readonly)
+        meta = Meta(self._actors, sessions)
 
         async def batch(task: Task) -> Outcome:
-            return await BatchRun(task, performer, readonly=readonly).run()
+            return await BatchRun(task, performer).run()
 
         performer.own = {
             "meta.schema": meta.schema,

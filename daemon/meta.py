@@ -24,16 +24,15 @@ _DETAILS = {"memory.stats": "memory", "meta.advisory_stats": "advisory", "llm.st
 class Meta:
     """Handlers of the daemon's own reading actions."""
 
-    def __init__(self, actors: Actors, sessions: Sessions, *, readonly: bool) -> None:
+    def __init__(self, actors: Actors, sessions: Sessions) -> None:
         self._actors = actors
         self._sessions = sessions
-        self._readonly = readonly
 
     async def schema(self, task: Task) -> Outcome:
         """Every action's exact params, or those of one domain or action."""
         wanted = task.request.params
         assert isinstance(wanted, Schema)
-        usable = contract.visible(operator=task.errand.operator, readonly=self._readonly)
+        usable = contract.visible(operator=task.errand.operator, readonly=task.errand.readonly)
         name = wanted.action.rpartition(".")[2]
         domain = wanted.domain or wanted.action.rpartition(".")[0]
         found = [a for a in usable if (not domain or a.domain == domain) and (not name or a.name == name)]
@@ -47,14 +46,14 @@ class Meta:
 
     async def discover(self, task: Task) -> Outcome:
         """What there is, and how it is doing."""
-        usable = contract.visible(operator=task.errand.operator, readonly=self._readonly)
+        usable = contract.visible(operator=task.errand.operator, readonly=task.errand.readonly)
         domains: dict[str, dict[str, str]] = {}
         for action in usable:
             domains.setdefault(action.domain, {})[action.name] = action.purpose
         states = {name: str(actor.state) for name, actor in self._actors.supervised.items()}
         down = [name for name, state in states.items() if state != "running"]
         data = Discovered(
-            version=VERSION, domains=domains, actors=states, session_id=task.session.id, readonly=self._readonly
+            version=VERSION, domains=domains, actors=states, session_id=task.session.id, readonly=task.errand.readonly
         )
         trouble = f" Not running: {', '.join(down)}." if down else ""
         return Outcome(

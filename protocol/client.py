@@ -48,6 +48,7 @@ class Client:
     Args:
         kind: cli, test or http. client: the name that the session defaults are made from.
         operator: may use operator actions and controls.
+        readonly: may only read, as with CHRYSALIS_READONLY=1.
         connect_timeout_s: how long to wait for a daemon; 0 does not wait at all.
     """
 
@@ -57,10 +58,11 @@ class Client:
         kind: str = "cli",
         client: str = "chrysalis",
         operator: bool = True,
+        readonly: bool = False,
         connect_timeout_s: float = 3.0,
         endpoint: str | None = None,
     ) -> None:
-        self._hello = Hello(kind=kind, pid=os.getpid(), client=client, operator=operator)
+        self._hello = Hello(kind=kind, pid=os.getpid(), client=client, operator=operator, readonly=readonly)
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.DEALER)
         for option, number in (

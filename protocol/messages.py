@@ -26,6 +26,7 @@ class Hello(ClientMessage, frozen=True, kw_only=True):
     pid: int
     client: str = ""
     operator: bool = False
+    readonly: bool = False
 
 
 class Welcome(ClientMessage, frozen=True, kw_only=True):

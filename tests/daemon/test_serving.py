@@ -233,3 +233,26 @@ def test_an_older_protocol_is_refused_in_words(stack):
     client._hello = Hello(v=99, kind="test", pid=1)
     with pytest.raises(NoDaemon, match="restart the client"):
         client.wait_welcome(5)
+
+
+def test_a_client_that_is_read_only_may_not_write_also_not_in_a_batch(stack):
+    """Whoever started the daemon: the client's own environment decides for the client."""
+    write = {"domain": "memory", "action": "ingest", "params": {"triples": [["a", "b", "c"]], "source": "t-readonly"}}
+    with stack._connect(10, client="reader", operator=False, readonly=True) as client:
+        assert client.call("meta", "discover")["data"]["readonly"] is True
+        assert client.call(**write)["data"]["code"] == "unknown_action"
+        assert client.call("memory", "recall", {"query": "anything"})["status"] == "ok"
+        assert client.call("meta", "batch", {"steps": [write]})["status"] == "error"
+
+
+def test_a_call_that_is_sent_again_while_it_is_being_cancelled_is_answered(stack):
+    """The first run is stopped, the second one served; the id gets its one answer."""
+    slow = "(declare-const x Int)(assert (> " + "(+ 1 (* x " * 40 + "x" + "))" * 40 + " 5))(check-sat)"
+    arguments = {"domain": "reason", "action": "solve", "params": {"smt2": slow, "timeout_ms": 20_000}}
+    with stack.client("again") as client:
+        call_id = client.begin(msgspec.json.encode(arguments))
+        client.pump(0.3)
+        client.cancel(call_id)
+        quick = {"domain": "meta", "action": "discover"}
+        client.begin(msgspec.json.encode(quick), call_id=call_id)
+        assert client.wait(call_id, 15_000)["status"] == "ok"
