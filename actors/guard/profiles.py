@@ -62,7 +62,7 @@ class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     memory: Literal["unified", "discrete"] = "unified"
     reserve_mib: Count = 0
     load_s: Seconds = 60.0
-    stall_s: Seconds = 8.0
+    stall_s: Seconds = 10.0
     stop_grace_s: Seconds = 10.0
     probe_idle_s: Seconds = 300.0
 

@@ -66,7 +66,7 @@ class Observation(Struct, frozen=True, kw_only=True):
 class Patience(Struct, frozen=True, kw_only=True):
     """How long to wait for what, in seconds; from the profile."""
 
-    stall_s: float = 8.0
+    stall_s: float = 10.0
     load_s: float = 60.0
     on_gpu: bool = True
 
@@ -194,7 +194,7 @@ class Watch:
     def _allowed(self, seen: Observation) -> tuple[float, str]:
         """How long counters may stand still now, and what to say when they have for longer."""
         floor = self._floor_s()
-        works = seen.at - self._worked_at <= self.patience.stall_s
+        works = seen.at - self._worked_at <= self.patience.stall_s / 2
         if not works:
             return floor, "nothing moved"
         if self.patience.on_gpu and seen.engine_ns is not None:
