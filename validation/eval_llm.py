@@ -93,7 +93,8 @@ class Asking(msgspec.Struct, frozen=True):
 def serve(run: Run, name: str) -> None:
     """Ask one group's missing trials and keep what there is."""
     planned = run.group_plan(name)
-    group = groups.make(name, planned, run.plan.seed, run.options.context)
+    whole = groups.make(name, run.plan.groups[name], run.plan.seed, run.options.context)
+    group = groups.first(whole, planned.n)
     kept = Transcripts(run.name, name)
     todo = [
         (item, arm, thinking)

@@ -37,6 +37,16 @@ def make(name: str, plan: GroupPlan, seed: int, window: int) -> Group:
             return puzzle_group(name, plan.n, own, plan.sizes)
 
 
+def first(group: Group, n: int) -> Group:
+    """The first n items of each kind, among the facts of all: asking more later goes on with the same store."""
+    chosen = [item for kind in sorted({item.kind for item in group.items}) for item in _of_kind(group, kind)[:n]]
+    return Group(name=group.name, items=chosen, facts=group.facts)
+
+
+def _of_kind(group: Group, kind: str) -> list[Item]:
+    return [item for item in group.items if item.kind == kind]
+
+
 def arms_of(item: Item, plan: GroupPlan) -> list[str]:
     """The arms that make sense for an item: the solver is no rival on facts, nor the memory on puzzles."""
     other = "memory" if item.kind == "puzzle" else "solver"
