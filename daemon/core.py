@@ -50,6 +50,7 @@ class Daemon:
         self._ended = anyio.Event()
         self._started = time.monotonic()
         self._context = zmq.asyncio.Context()
+        self._model: dict[str, Any] = {}
         self._actors: Actors
         self._clients: Clients
 
@@ -113,6 +114,8 @@ class Daemon:
         async for news in self._actors.news:
             if news.topic == "slot":
                 self._clients.slot.take(news.body)
+            elif news.topic == "llm":
+                self._model = news.body
 
     async def _tell_ready(self) -> None:
         """READY for systemd: the sockets are bound and memory can serve."""
@@ -130,16 +133,23 @@ class Daemon:
             last = now
             self._clients.forget_silent()
             self._watchdog()
-            if self._idle_exit_s and len(self._clients) == 0 and now - self._clients.idle_since > self._idle_exit_s:
+            if self._unused(now):
                 log.info("no client for %.0f s: ending", self._idle_exit_s)
                 self.end()
+
+    def _unused(self, now: float) -> bool:
+        """Whether nobody has wanted anything of this daemon for long: no client, and no model that is to be served."""
+        idle_s = now - self._clients.idle_since
+        wanted = len(self._clients) > 0 or bool(self._model.get("wanted"))
+        return self._idle_exit_s > 0 and not wanted and idle_s > self._idle_exit_s
 
     def _watchdog(self) -> None:
         states = {name: actor.state for name, actor in self._actors.supervised.items()}
         down = [f"{name} {state}" for name, state in states.items() if state is not State.RUNNING]
         if watchdog_interval_s() is not None and State.SUSPECT not in states.values():
             notify("WATCHDOG=1")
-        notify(f"STATUS={len(self._clients)} clients; {', '.join(down) or 'all actors running'}")
+        model = f"; model {self._model.get('profile')} {self._model.get('state')}" if self._model.get("wanted") else ""
+        notify(f"STATUS={len(self._clients)} clients; {', '.join(down) or 'all actors running'}{model}")
 
     async def _close(self, front: zmq.asyncio.Socket) -> None:
         """Stop accepting, let calls finish for a while, stop the actors."""

@@ -94,7 +94,7 @@ class BenchActor(MemoryActor):
         store = self._store()
         return await self._lane.run(lambda: embed_later.pending(store.database) + linking.pending(store))
 
-    def _recall(self, *args: Any) -> Outcome:
+    def _recall(self, *args: Any) -> Outcome:  # pyright: ignore[reportIncompatibleMethodOverride] - only passed on
         """As ever; how long it took is kept as (wall, processor) milliseconds of the lane's one thread."""
         wall, cpu = time.perf_counter(), time.thread_time()
         found = super()._recall(*args)

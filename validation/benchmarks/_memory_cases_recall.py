@@ -373,8 +373,8 @@ def slow_model() -> None:
         def do_POST(self) -> None:
             time.sleep(12)
 
-        def log_message(self, *args: Any) -> None:
-            del args
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
+            del format, args
 
     server = HTTPServer(("127.0.0.1", 0), Slow)
     threading.Thread(target=server.serve_forever, daemon=True).start()

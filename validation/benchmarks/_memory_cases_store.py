@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,14 @@ DAY_NS = 86_400 * 1_000_000_000
 
 
 @contextlib.contextmanager
-def folder() -> Iterator[Path]:
+def folder() -> Generator[Path]:
     """A directory of its own."""
     with tempfile.TemporaryDirectory(prefix="chrysalis-case-") as path:
         yield Path(path)
 
 
 @contextlib.contextmanager
-def memory(path: Path | None = None, choice: str = HASH) -> Iterator[Memory]:
+def memory(path: Path | None = None, choice: str = HASH) -> Generator[Memory]:
     """A memory with the hashing embedder."""
     with open_memory(path, choice=choice, remember=False) as opened:
         yield opened

@@ -68,7 +68,7 @@ async def running() -> AsyncGenerator[SolverActor]:
     """The actor with its pool, ended in order."""
     actor = SolverActor()
     async with anyio.create_task_group() as tasks:
-        actor._tasks = tasks  # noqa: SLF001
+        actor._tasks = tasks  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - what Actor.run does
         await actor.start()
         try:
             yield actor

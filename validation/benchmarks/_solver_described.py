@@ -60,7 +60,8 @@ def proved(objective: Any = None) -> Test:
 
 
 def _case(variables: Data, constraints: list[str], right: Test = verified, **more: Any) -> tuple[Solve, Test]:
-    return Solve(vars=variables, constraints=list(constraints), **{"timeout_ms": 30_000, **more}), right
+    asked: dict[str, Any] = {"vars": variables, "constraints": list(constraints), "timeout_ms": 30_000, **more}
+    return Solve(**asked), right
 
 
 def _names(text: str, domain: str) -> Data:

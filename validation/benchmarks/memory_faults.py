@@ -1,5 +1,6 @@
 """Every public fault of memories as a named case; kills, torn files and full disks: nothing lost, doubled or reset."""
 
+import importlib
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -7,10 +8,12 @@ from typing import Any
 
 from validation.result import Goal, Measured
 
-from . import _memory_cases_recall, _memory_cases_store  # noqa: F401 - the cases register themselves
 from ._memory_cases import CASES, Case
 from ._memory_damage import damaged_files, full_disk
 from ._memory_kills import kill_rounds
+
+for _module in ("_memory_cases_store", "_memory_cases_recall"):
+    importlib.import_module(f"validation.benchmarks.{_module}")  # the cases register themselves
 
 KILLS = {"ingest": 300, "update": 300, "consolidate": 150, "backup": 125, "restore": 125}
 AT_ONCE = 4

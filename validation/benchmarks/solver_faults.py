@@ -133,6 +133,7 @@ async def _interrupted() -> Played:
         await warm(actor)
         assert actor.pool
         pid = actor.pool.pids[0]
+        reply: Any = None
         async with anyio.create_task_group() as tasks:
 
             async def interrupt() -> None:

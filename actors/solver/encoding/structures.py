@@ -77,7 +77,7 @@ def _bin_packing(encoder: "Encoder", node: Apply, env: "Env") -> Term:
 def _successors(encoder: "Encoder", node: Apply, env: "Env") -> list[Term]:
     """The successor list with indexes from 0, its base taken away."""
     listed = encoder.listed(node.args[0], env)
-    base = number(encoder.value(node.args[1], env)) if len(node.args) > 1 else integer(listed.base)
+    base = number(encoder.value(node.args[-1], env)) if node.args[1:] else integer(listed.base)
     shift = negate(base)
     return [add([item, shift]) for item in plain(encoder, node.args[0], env)]
 
