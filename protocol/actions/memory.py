@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from ..action import Action, Params
 
@@ -55,7 +55,9 @@ class Recall(Params, frozen=True, kw_only=True):
     query: Annotated[str, Meta(description="Question or topic, plain words")]
     k: Annotated[K, Meta(description="How many of nodes, facts and passages")] = 10
     mode: Annotated[Literal["ppr", "seeds"], Meta(description="ppr walks the graph; seeds is search alone")] = "ppr"
-    lambda_: Annotated[float, Meta(ge=0, le=4, description="Weight of what was learned; 0 = none")] = 1.0
+    lambda_: Annotated[float, Meta(ge=0, le=4, description="Weight of what was learned; 0 = none")] = field(
+        default=1.0, name="lambda"
+    )
     sources: Annotated[list[str], Meta(description="Only what these sources state")] | None = None
     as_of: Annotated[When, Meta(description="As it was valid then")] | None = None
     max_facts: Annotated[int, Meta(ge=0, le=1000)] | None = None
