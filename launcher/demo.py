@@ -205,16 +205,18 @@ def _tell(environment: Mapping[str, str], story: dict[str, Any], *, with_public:
 
 
 def _ask(client: McpClient, question: str, answer: str) -> bool:
-    envelope = client.call("memory", "recall", {"query": question, "k": 8, "explain": True})
+    envelope = client.call("memory", "recall", {"query": question, "k": 10, "explain": True})
     data = envelope["data"]
     console.print(f"[bold]{question}[/]")
-    paths = sorted(data.get("paths", []), key=lambda path: (path["node"] != answer, -len(path["steps"])))
+    paths = [path for path in data.get("paths", []) if path["steps"] and path["node"] == answer]
     for step in paths[0]["steps"] if paths else data["facts"][:3]:
         console.print(
             f"   {step['subject']}  —{step['relation']}→  {step['object']}   [dim]{', '.join(step['sources'])}[/]"
         )
     found = [node["name"] for node in data["nodes"]]
     console.print(f"   recalled: {', '.join(found)}   [dim]{envelope['telemetry']['ms']:.0f} ms[/]")
+    for note in envelope.get("notes", []):
+        console.print(f"   [dim]({note})[/]")
     return answer in found or any(answer in (fact["subject"], fact["object"]) for fact in data["facts"])
 
 

@@ -219,6 +219,8 @@ class MemoryActor(Actor):
         """Wait until nothing waits for vectors any more, telling how far it is; the job's deadline ends it too."""
         left = max(0.0, job.remaining_s() - 0.2)
         total = 0
+        if limit_s is None:
+            await self.embeddings.wait_settled(left)
         with anyio.move_on_after(left if limit_s is None else min(left, limit_s)):
             while not self._embedded.is_set() and self.embeddings.embedder is not None:
                 waiting = await self._lane.run(embed_later.pending, self._store().database)

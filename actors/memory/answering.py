@@ -16,6 +16,7 @@ from .learning import BOOST_SCALE, Meaning
 from .recall import Found, Question, Recaller, Scored, describe_facts, describe_nodes
 from .seeding import Tuning
 from .substrate import Substrate
+from .text import normal, spans
 from .vectors import Codes
 from .view import NS
 
@@ -77,8 +78,15 @@ def _learned_as(store: Substrate, meanings: Sequence[Meaning]) -> list[words.Lea
 
 def _paths(store: Substrate, params: words.Recall, question: Question, found: Found) -> list[words.Path]:
     graph = store.view(question.as_of, question.sources).graph
-    seeds = [node for node, _ in found.seeds]
+    seeds = _named(store, question, [node for node, _ in found.seeds])
     return explain.paths(store, graph, seeds, [node for node, _ in found.nodes[: params.k]], found.near)
+
+
+def _named(store: Substrate, question: Question, seeds: list[int]) -> list[int]:
+    """The seeds that the question itself names, where there are any: a path that starts there tells the most."""
+    forms = set(spans(question.text[:2_000]))
+    names = describe_nodes(store, seeds)
+    return [node for node in seeds if normal(names.get(node, "")) in forms] or seeds
 
 
 def _as_of(text: str | None) -> int | None:
