@@ -34,14 +34,15 @@ demo: setup ## the main job, in under a minute after set-up
 test: setup ## the tests
 	$(RUN) -m pytest
 
-check: setup ## lint, format, types, import arrows
+check: setup ## lint, format, types, import arrows, claims against results
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m basedpyright
-	$(RUN) -m pytest tests/test_architecture.py
+	$(RUN) -m pytest tests/test_architecture.py tests/validation/test_claims.py tests/validation/test_results.py
+	$(RUN) -m validation.report --check
 
 bench: setup ## speed and memory, as ratios within one run
-	$(RUN) -m pytest -m bench
+	$(RUN) -m pytest -m bench tests/bench
 
 lock: ## rewrite requirements.lock from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \

@@ -11,7 +11,8 @@ from .text import words
 from .vectors import Block
 
 PER_NODE_MAX: Final = 20
-BATCH: Final = 512
+BATCH: Final = 128
+"""Nodes tied in one turn of the lane: a recall waits behind one turn at most."""
 _READY: Final = (
     "SELECT id, name FROM node WHERE linked = 0 AND NOT EXISTS "
     "(SELECT 1 FROM waiting WHERE kind = 'node' AND waiting.id = node.id) ORDER BY id LIMIT ?"

@@ -15,7 +15,7 @@ from ..vectors import Codes, quantise
 from . import choose
 from .base import Embedder, EmbedderError, Floats
 
-TURN_CHARS: Final = 2_000
+TURN_CHARS: Final = 1_000
 """A turn of the lane embeds about so much text, so that a question never waits long behind an ingest."""
 WAIT_MARGIN_S: Final = 0.25
 
