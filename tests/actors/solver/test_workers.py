@@ -36,8 +36,8 @@ async def running():
             await actor.stop()
             tasks.cancel_scope.cancel()
     with anyio.move_on_after(5):  # one that was just killed may take a moment to be gone
-        while children():
-            await anyio.sleep(0.02)  # noqa: ASYNC110 - another process's end has no event here
+        while children():  # noqa: ASYNC110 - another process's end has no event here
+            await anyio.sleep(0.02)
     assert children() == []
 
 
