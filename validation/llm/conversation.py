@@ -130,7 +130,7 @@ class Conversation:
             case "memory" | "solver" | "always":
                 return self._used(trial, item, tool, USE[tool])
             case "untaught":
-                return self._used(trial, item, tool, USE[tool], more={"lambda_": 0})
+                return self._used(trial, item, tool, USE[tool], more={"lambda": 0})
             case _:  # own, generic, advised, sham: the model decides
                 return self._used(trial, item, tool, trial.hint) if self._decides(trial, item, tool) else ""
 
