@@ -26,7 +26,7 @@ from protocol.messages import (
     decode_from_actor,
 )
 
-from .flights import ActorLost, Flights, OnStep
+from .flights import ActorLost, Flights, NeverSent, OnStep
 from .poison import Poison
 from .states import Cause, State
 from .supervisor import Supervised
@@ -109,6 +109,11 @@ class Actors:
             actor = await self._routable(action.owner)
             try:
                 result = await self._flights.fly(actor.incarnation, _work(action, body, errand), errand.on_step)
+            except NeverSent:
+                await actor.wait_gone(actor.incarnation)
+                if attempt == 1:
+                    continue
+                return _lost(action, errand.id)
             except ActorLost as lost:
                 if lost.cause is not Cause.COMMANDED:
                     self._poison.blame(key)

@@ -22,6 +22,13 @@ class ActorLost(Exception):  # noqa: N818
         self.cause = cause
 
 
+class NeverSent(ActorLost):
+    """Raised when the actor was gone before it was given the call: it may be given to the next one, write or not."""
+
+    def __init__(self) -> None:
+        super().__init__(Cause.UNKNOWN)
+
+
 class _Flight:
     """One call at one incarnation of an actor."""
 
@@ -53,7 +60,7 @@ class Flights:
 
         Raises:
             Fault: busy, when the actor has as many calls as it may.
-            ActorLost: the actor ended before it answered.
+            ActorLost: the actor ended before it answered. NeverSent: before it was given the call.
         """
         if self.count(incarnation) >= ACTOR_QUEUE_MAX:
             raise busy(incarnation)
@@ -61,7 +68,7 @@ class Flights:
         flight = self._flights[key] = _Flight(incarnation, on_step)
         try:
             if not self._send(incarnation, work):
-                raise busy(incarnation)
+                raise NeverSent  # its queue is longer than the calls that it may have: nobody is there
             await flight.landed.wait()
         finally:
             del self._flights[key]

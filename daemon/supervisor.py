@@ -18,6 +18,7 @@ from .process import ActorProcess
 from .states import Cause, State, step
 
 log = logging.getLogger("chrysalis")
+_GONE_S: Final = 2.0
 ROUTABLE: Final = frozenset({State.RUNNING})
 
 
@@ -172,6 +173,12 @@ class Supervised:
                 return False
             await self._changed.wait()
         return True
+
+    async def wait_gone(self, incarnation: str) -> None:
+        """Wait until the end of an incarnation that nobody can reach has been noticed; a moment at most."""
+        with anyio.move_on_after(_GONE_S):
+            while self.incarnation == incarnation:
+                await self._changed.wait()
 
     async def restart(self) -> None:
         """The operator's restart: out of fatal, or an orderly end and a new start."""
