@@ -17,7 +17,7 @@ from actors.guard.profiles import Profile
 from validation.benchmarks._guard_rig import Rig
 
 PROC = Path("/proc")
-SLEEP = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"]
+SLEEP = [sys.executable, "-I", "-S", "-c", "import time; print('up', flush=True); time.sleep(60)"]
 
 
 @pytest.fixture
@@ -27,13 +27,15 @@ def start():
 
     def start(mark=""):
         environment = os.environ | ({MARK: mark} if mark else {})
-        started.append(subprocess.Popen(SLEEP, env=environment))
+        started.append(subprocess.Popen(SLEEP, env=environment, stdout=subprocess.PIPE, text=True))
+        assert started[-1].stdout.readline() == "up\n"  # by then /proc shows what it runs
         return started[-1]
 
     yield start
     for process in started:
         process.kill()
         process.wait()
+        process.stdout.close()
 
 
 def entry(process, **changes):
