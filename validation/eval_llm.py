@@ -7,6 +7,7 @@ whose records `python -m evidence.build` takes up.
 """
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -213,6 +214,7 @@ def main(argv: list[str] | None = None) -> int:
     if unknown or not url:
         print(f"unknown groups: {', '.join(unknown)}" if unknown else "set CHRYSALIS_LLM_URL or --url", file=sys.stderr)
         return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # the daemon it started ends with it
     try:
         endpoint = Endpoint(
             url, options.model, key=options.key, timeout_s=options.timeout, thinking_by=options.thinking_by

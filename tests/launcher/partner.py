@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-from validation.benchmarks._bridge_client import BRIDGE, MODERN, ROOT, WAIT_S, Bridge, Silence
+from validation.benchmarks._bridge_client import MODERN, ROOT, WAIT_S, Bridge
+from validation.mcp_lines import BRIDGE
 
-__all__ = ["BRIDGE", "MODERN", "ROOT", "WAIT_S", "Bridge", "Daemon", "Silence"]
+__all__ = ["BRIDGE", "MODERN", "ROOT", "WAIT_S", "Bridge", "Daemon"]
 
 
 class Daemon:

@@ -55,7 +55,7 @@ def place(tmp_path):
 
 
 def discover(bridge: Bridge) -> None:
-    bridge.request("tools/call", {"name": "chrysalis", "arguments": {"domain": "meta", "action": "discover"}})
+    bridge.begin("tools/call", {"name": "chrysalis", "arguments": {"domain": "meta", "action": "discover"}})
 
 
 def test_bridges_of_one_instant_share_one_daemon_which_outlives_them_and_is_replaced_when_killed(place):
@@ -86,7 +86,7 @@ def test_bridges_of_one_instant_share_one_daemon_which_outlives_them_and_is_repl
         psutil.wait_procs(actors, timeout=WAIT_S)
     finally:
         for bridge in bridges:
-            bridge.__exit__()
+            bridge.end()
 
 
 def test_a_daemon_that_cannot_start_says_why_through_the_bridge(place):
@@ -171,7 +171,7 @@ def unit(tmp_path, monkeypatch):
 
     def write(script: str) -> Path:
         program = tmp_path / "bin" / "systemctl"
-        program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n{script}\n')
+        program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/told; mv {tmp_path}/told {tmp_path}/asked\n{script}\n')
         program.chmod(0o755)
         return tmp_path / "asked"
 
@@ -183,10 +183,13 @@ def test_an_installed_unit_is_started_by_systemd(unit):
     asked = unit("exit 0")
     waiting = threading.Thread(target=autostart.ensure, args=(WAIT_S,))
     waiting.start()
+    until = time.monotonic() + WAIT_S
+    while not asked.exists() and time.monotonic() < until:
+        waiting.join(0.01)
+    assert asked.read_text() == "--user start chrysalis.service\n"
     with Daemon(unit.directory):
         waiting.join(WAIT_S)
         assert not waiting.is_alive()
-    assert not asked.exists() or asked.read_text() == "--user start chrysalis.service\n"
 
 
 def test_a_unit_that_fails_is_told_in_systemds_words(unit):

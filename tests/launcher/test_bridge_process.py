@@ -238,7 +238,7 @@ def test_stderr_stays_empty_and_standard_output_carries_nothing_but_json(run):
 def test_it_leaves_at_the_end_of_input_with_everything_answered(run):
     with Daemon(run) as daemon, Bridge(run) as bridge:
         bridge.initialize()
-        ids = [bridge.call("echo"), bridge.request("ping"), bridge.call("wait", {"ms": 100})]
+        ids = [bridge.call("echo"), bridge.begin("ping"), bridge.call("wait", {"ms": 100})]
         bridge.process.stdin.close()
         assert bridge.ended(EXIT_S) == 0
         assert sorted(bridge.read()["id"] for _ in ids) == sorted(ids)
@@ -275,7 +275,7 @@ def test_a_closed_output_ends_it_silently_in_mid_answer(run):
     with Bridge(run) as bridge:
         bridge.initialize()
         for _ in range(500):
-            bridge.request("tools/list")
+            bridge.begin("tools/list")
         bridge.read()
         bridge.process.stdout.close()
         assert bridge.ended(EXIT_S) == 0

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from ._bridge_client import BRIDGE
+from validation.mcp_lines import BRIDGE
 
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 _BAD_REQUEST: Final = frozenset({-32700, -32600, -32602, -32022})

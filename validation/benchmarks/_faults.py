@@ -13,7 +13,7 @@ from typing import Any, Final
 import psutil
 
 from protocol.client import Client, NoDaemon
-from validation.mcp_lines import BridgeGone, LinesClient, Silence
+from validation.mcp_lines import Gone, LinesClient, Silence
 
 _ANSWER_WAIT_S: Final = 60.0
 _RETRYABLE: Final = frozenset({"actor_restarted", "unavailable", "busy", "timeout", "cancelled"})
@@ -79,7 +79,7 @@ class Writer(threading.Thread):
                 self.bridge.initialize()
             number = self.bridge.begin_call(domain, action, params)
             answer = self.bridge.wait(number, _ANSWER_WAIT_S)
-        except BridgeGone:
+        except Gone:
             self._drop_bridge()
             return None
         except Silence as silence:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from protocol import tool
+from validation.mcp_lines import BRIDGE
 from validation.result import Goal, Measured
 from validation.stack import Stack
 
-from ._bridge_client import BRIDGE, Bridge
+from ._bridge_client import Bridge
 from ._bridge_exits import all_ways
 from ._bridge_fuzz import Line, Tally, lines
 
@@ -83,7 +84,7 @@ def _fuzz(run: Path, count: int, seed: int) -> tuple[Tally, list[Line], float]:
         for _ in range(tally.expected):
             tally.answered(bridge.read_line(60))
         writer.join()
-        bridge.request("ping")
+        bridge.begin("ping")
         tally.trailing(bridge.read())
     return tally, sent, time.monotonic() - before
 

@@ -12,10 +12,11 @@ from mcp import Client, StdioServerParameters
 
 from protocol import tool
 from protocol.contract import BY_NAME
+from validation.mcp_lines import BRIDGE
 from validation.result import Goal, Measured, MissingData
 from validation.stack import Stack
 
-from ._bridge_client import BRIDGE, Bridge
+from ._bridge_client import Bridge
 from ._bridge_foreign import INSPECTOR, node, npm_program, old_sdk_python
 
 MODES: Final = ("auto", "legacy", "2026-07-28")
