@@ -1,7 +1,7 @@
 """One item in one arm: the turns with the model, the calls through the product, the answer.
 
-Tools are offered until a call was served or the cap is reached; the answer turn has none, since small models call on
-for ever, and only it asks for a form, since a reminder of a form keeps small models from calling at all.
+Tools are offered until an answer names nothing more to do, or the cap is reached; the answer turn has none, since small
+models call on for ever, and only it asks for a form, since a reminder of a form keeps small models from calling at all.
 """
 
 import json
@@ -144,7 +144,7 @@ class Conversation:
         return '"use_tool": true' in reply.text or '"use_tool":true' in reply.text
 
     def _used(self, trial: Trial, item: Item, tool: str, words: str, more: Mapping[str, Any] | None = None) -> str:
-        """Calls until one is served or the cap is reached; the last answer as text."""
+        """Calls until an answer asks for nothing more or the cap is reached; the last answer as text."""
         told = ""
         for _ in range(self._plan.max_calls):
             arguments = self._arguments(trial, item, tool, words, told)
@@ -158,8 +158,10 @@ class Conversation:
             told = f"You called the tool with {sent} and it answered:\n{answer.text}\n\n"
             if answer.ok:
                 trial.served += 1
+            else:
+                trial.refused += 1
+            if answer.ok and not answer.envelope.get("next_action"):
                 break
-            trial.refused += 1
         return told
 
     def _arguments(self, trial: Trial, item: Item, tool: str, words: str, told: str) -> dict[str, Any] | None:
