@@ -120,10 +120,13 @@ class Path(Struct, frozen=True, kw_only=True):
 
 
 class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a recall found. `residual` is the walk's undistributed mass (0 = exact)."""
+    """What a recall found, facts first, since small models answer from what they read first.
 
-    nodes: list[Node]
+    `residual` is the walk's undistributed mass (0 = exact).
+    """
+
     facts: list[Fact]
+    nodes: list[Node]
     passages: list[PassageHit]
     learned: bool = False
     learned_as: list[LearnedAs] = []
