@@ -12,7 +12,7 @@ from protocol.errors import Fault
 
 from .outcomes import crashed, expired, with_sandbox
 from .pool import Pool, PoolClosed
-from .process import Ended, WorkerDied, budget_left_ms
+from .process import Ended, Orphaned, WorkerDied, budget_left_ms
 from .wire import MAX_REQUEST_BYTES, Task, frame
 
 _RESERVE_MS = 600
@@ -49,6 +49,17 @@ class SolverActor(Actor):
         return await self._have_done(job, "reason.check", params, params.timeout_ms)
 
     async def _have_done(self, job: Job, action: str, params: Solve | Check, wanted_ms: int) -> Outcome:
+        """The answer of a worker; of a second one when the first was lost with its zygote, since solving is pure."""
+        try:
+            return await self._attempt(job, action, params, wanted_ms)
+        except Orphaned:
+            pass
+        try:
+            return await self._attempt(job, action, params, wanted_ms)
+        except Orphaned:
+            raise _lost() from None
+
+    async def _attempt(self, job: Job, action: str, params: Solve | Check, wanted_ms: int) -> Outcome:
         if self.pool is None:
             raise Fault("unavailable", "The solver has not started.", next_action="Retry in a second.")
         try:
@@ -58,8 +69,10 @@ class SolverActor(Actor):
                     raise _waited_too_long()
                 task = Task(action=action, params=_builtins(params), budget_ms=budget_ms)
                 return _outcome(action, await worker.run(_framed(task), budget_ms), budget_ms)
-        except WorkerDied as died:
-            return crashed(action, died.returncode)
+        except Orphaned:
+            raise
+        except WorkerDied:
+            return crashed(action)
         except (PoolClosed, TimeoutError):
             raise _waited_too_long(failing=self.pool.failures > 0) from None
 
@@ -84,6 +97,14 @@ def _framed(task: Task) -> bytes:
         text = f"The problem has {len(data)} bytes, more than {MAX_REQUEST_BYTES}."
         raise Fault("too_large", text, next_action="Use forall(...) instead of listing, or split the problem.")
     return data
+
+
+def _lost() -> Fault:
+    return Fault(
+        "unavailable",
+        "The solver's processes were ended from outside, twice in a row, before they had an answer.",
+        next_action="Retry; nothing was found out about the problem.",
+    )
 
 
 def _waited_too_long(*, failing: bool = False) -> Fault:

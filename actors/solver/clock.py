@@ -1,6 +1,10 @@
 """The time that a solve still has, counted from when the worker got it."""
 
+import math
 import time
+from typing import Final
+
+_Z3_NO_TIMEOUT: Final = 2**32 - 1
 
 
 class Budget:
@@ -32,3 +36,22 @@ class Budget:
     def sized(self, spent_s: float) -> "Budget":
         """A budget for an explanation: in proportion to what the answer itself took, at least two seconds."""
         return Budget(min(self.deadline, time.monotonic() + 2 + 10 * spent_s))
+
+
+class Unlimited(Budget):
+    """No limit, nor any for its parts; Z3 is told the timeout for which it starts no timer thread."""
+
+    def __init__(self) -> None:
+        super().__init__(math.inf)
+
+    def left_ms(self) -> int:
+        return _Z3_NO_TIMEOUT
+
+    def share(self, part: float) -> "Budget":  # noqa: ARG002
+        return self
+
+    def within(self, seconds: float) -> "Budget":  # noqa: ARG002
+        return self
+
+    def sized(self, spent_s: float) -> "Budget":  # noqa: ARG002
+        return self

@@ -61,14 +61,14 @@ def expired(action: str, interim: Outcome | None, budget_ms: int, *, timed_out: 
     )
 
 
-def crashed(action: str, returncode: int | None) -> Outcome:
+def crashed(action: str) -> Outcome:
     """A worker that ended by itself: memory, a crash inside Z3, or the CPU limit."""
     return Outcome(
         summary="Unknown: the worker ran out of memory or Z3 crashed on this problem.",
         data=_unknown(action, "memory"),
         severity="WARN",
         next_action="Unknown is not unsat: make numbers, bit widths and ranges smaller.",
-        notes=(f"the worker ended with code {returncode}; nothing else was affected",),
+        notes=("the worker ended by itself; nothing else was affected",),
         partial=True,
     )
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import anyio
 import anyio.abc
 
+from .forking import Zygote, ZygoteDied
 from .process import Worker, WorkerDied
 
 log = logging.getLogger("chrysalis")
@@ -24,6 +25,8 @@ class PoolClosed(Exception):  # noqa: N818
 class Pool:
     """Hands out warm workers in the order asked; keeps `SPARES` warm ones beyond those asked for.
 
+    All are forked from one zygote, which is replaced when it has ended.
+
     Runs inside the task group it is given, on the loop's thread.
     """
 
@@ -39,16 +42,23 @@ class Pool:
         self._closed = False
         self._idle: list[Worker] = []
         self._busy: list[Worker] = []
+        self._zygote: Zygote | None = None
+        self._zygote_turn = anyio.Lock()
+
+    @property
+    def zygote(self) -> int | None:
+        """The process that workers are forked from; None before there is one."""
+        return self._zygote.pid if self._zygote else None
 
     @property
     def pids(self) -> list[int]:
         """The processes in reserve."""
-        return [worker.process.pid for worker in self._idle]
+        return [worker.pid for worker in self._idle]
 
     @property
     def busy(self) -> list[int]:
         """The processes that have a task."""
-        return [worker.process.pid for worker in self._busy]
+        return [worker.pid for worker in self._busy]
 
     def start(self) -> None:
         """Begin to keep the reserve."""
@@ -84,6 +94,8 @@ class Pool:
         for worker in self._idle:
             await worker.kill()
         self._idle.clear()
+        if self._zygote:
+            await self._zygote.kill()
         self._send.close()
         self._receive.close()
 
@@ -98,8 +110,9 @@ class Pool:
                     raise PoolClosed from None
                 if worker in self._idle:
                     self._idle.remove(worker)
-                if worker.process.returncode is None:
+                if worker.alive:
                     break
+                await worker.kill()
         finally:
             self._asking -= 1
         self._fill()
@@ -113,9 +126,9 @@ class Pool:
 
     async def _start_one(self) -> None:
         try:
-            worker = await Worker.spawn()
-        except (WorkerDied, OSError) as error:
-            log.warning("a solver worker did not start (%s)", error)
+            worker = await Worker.spawn(await self._living_zygote())
+        except (WorkerDied, ZygoteDied, OSError) as error:
+            log.warning("a solver worker did not start (%r)", error)
             self.failures += 1
             await anyio.sleep(min(RETRY_MAX_S, RETRY_MIN_S * 2**self.failures))
             self._starting -= 1
@@ -128,3 +141,12 @@ class Pool:
             return
         self._idle.append(worker)
         self._send.send_nowait(worker)
+
+    async def _living_zygote(self) -> Zygote:
+        async with self._zygote_turn:
+            if self._zygote is None or not self._zygote.alive:
+                if self._zygote:
+                    await self._zygote.kill()
+                self._zygote = None
+                self._zygote = await Zygote.start()
+            return self._zygote

@@ -1,16 +1,11 @@
-"""The actor's side of one worker: spawn it, hand it the task, hear its answers, end it at the deadline.
-
-Spawned from the loop's own thread only: the kernel's parent-death signal is bound to the spawning thread.
-"""
+"""The actor's side of one worker: have it forked, hand it the task, hear its answers, end it at the deadline."""
 
 import contextlib
 import os
+import select
 import signal
 import socket
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import anyio
 import anyio.abc
@@ -19,21 +14,22 @@ from msgspec import Struct
 
 from protocol.action import Outcome
 
-from .wire import HEADER_BYTES, MAX_FRAME_BYTES, Final, FromWorker, Interim, Warm, decode_reply
+from .forking import Zygote, ZygoteDied
+from .wire import HEADER_BYTES, HERE, MAX_FRAME_BYTES, Final, FromWorker, Interim, Warm, decode_reply
 
-_ROOT = Path(__file__).resolve().parents[2]
-START_MAX_S = 60.0
+FORK_MAX_S = 10.0
+"""A fork takes milliseconds; a zygote that has not done it by then hangs or is stopped."""
 EXIT_MAX_S = 5.0
 OVERRUN_S = 0.25
 """How long a worker may be over its budget before it is killed: time to send what it has."""
 
 
 class WorkerDied(Exception):  # noqa: N818
-    """The worker ended without an answer; `returncode` says how."""
+    """The worker ended without an answer."""
 
-    def __init__(self, returncode: int | None) -> None:
-        super().__init__(f"worker ended with {returncode}")
-        self.returncode = returncode
+
+class Orphaned(WorkerDied):
+    """The worker ended because its zygote did: nothing was found out about its problem, which can be asked again."""
 
 
 class Ended(Struct, frozen=True, kw_only=True):
@@ -48,45 +44,56 @@ class Ended(Struct, frozen=True, kw_only=True):
 class Worker:
     """One single-use process; use `spawn`, then `run` once, then `kill`."""
 
-    def __init__(self, process: anyio.abc.Process, stream: anyio.abc.SocketStream) -> None:
-        self.process = process
+    def __init__(self, stream: anyio.abc.SocketStream, pidfd: int, zygote: Zygote) -> None:
+        self.pid = 0
         self.sandbox = ""
         self._stream = stream
+        self._pidfd = pidfd
+        self._zygote = zygote
         self._buffer = bytearray()
 
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs; only until `kill`."""
+        ended = select.poll()
+        ended.register(self._pidfd, select.POLLIN)
+        return not ended.poll(0)
+
     @classmethod
-    async def spawn(cls) -> "Worker":
-        """Start a process and wait until it is warm and confined.
+    async def spawn(cls, zygote: Zygote) -> "Worker":
+        """Have a worker forked and wait until it is confined; a zygote that does not answer is killed.
 
         Raises:
-            WorkerDied: it ended or said nothing for 60 s.
+            WorkerDied: it was not forked, or ended before it was confined.
         """
-        ours, theirs = socket.socketpair()
         try:
-            process = await anyio.open_process(
-                [sys.executable, "-B", "-m", "actors.solver.worker", str(theirs.fileno()), str(os.getpid())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-                cwd=_ROOT,
-            )
+            with anyio.fail_after(FORK_MAX_S):
+                return await cls._forked(zygote)
+        except ZygoteDied:
+            raise Orphaned from None
+        except TimeoutError:
+            await zygote.kill()
+            raise Orphaned from None
+
+    @classmethod
+    async def _forked(cls, zygote: Zygote) -> "Worker":
+        ours = zygote.fork()
+        try:
+            await anyio.wait_readable(ours)
+            _, pidfds, _, _ = socket.recv_fds(ours, len(HERE), 1)
+            if not pidfds:
+                raise WorkerDied
         except BaseException:
             ours.close()
             raise
-        finally:
-            theirs.close()
-        worker = cls(process, await anyio.abc.SocketStream.from_socket(ours))
+        worker = cls(await anyio.abc.SocketStream.from_socket(ours), pidfds[0], zygote)
         try:
-            with anyio.fail_after(START_MAX_S):
-                message = await worker._receive()
-        except BaseException as error:
+            message = await worker._receive()
+        except BaseException:
             await worker.kill()
-            if isinstance(error, TimeoutError):
-                raise WorkerDied(None) from None
             raise
-        worker.sandbox = message.sandbox if isinstance(message, Warm) else ""
+        if isinstance(message, Warm):
+            worker.sandbox, worker.pid = message.sandbox, message.pid
         return worker
 
     async def run(self, task: bytes, budget_ms: int) -> Ended:
@@ -105,8 +112,8 @@ class Worker:
                         return Ended(final=message, interim=interim, sandbox=self.sandbox)
                     if isinstance(message, Interim):
                         interim = message.outcome
-            except (anyio.BrokenResourceError, anyio.EndOfStream):
-                raise WorkerDied(None) from None
+            except anyio.BrokenResourceError:
+                raise self._died() from None
             except WorkerDied:
                 if interim is None:
                     raise
@@ -114,39 +121,36 @@ class Worker:
         return Ended(interim=interim, timed_out=True, sandbox=self.sandbox)
 
     async def kill(self) -> None:
-        """End the process group and wait until it is gone; safe under cancellation."""
+        """End the process and wait until it is gone; safe under cancellation."""
         with anyio.CancelScope(shield=True), anyio.move_on_after(EXIT_MAX_S):
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
             await self._stream.aclose()
-            if self.process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(self.process.pid, signal.SIGKILL)
-            await self.process.wait()
-            await self.process.aclose()
+            await anyio.wait_readable(self._pidfd)
+        os.close(self._pidfd)
+
+    def _died(self) -> WorkerDied:
+        return WorkerDied() if self._zygote.alive else Orphaned()
 
     async def _receive(self) -> FromWorker:
         header = await self._exactly(HEADER_BYTES)
         length = int.from_bytes(header, "big")
         if length > MAX_FRAME_BYTES:
-            raise WorkerDied(None)
+            raise WorkerDied
         try:
             return decode_reply(await self._exactly(length))
         except msgspec.DecodeError as error:
-            raise WorkerDied(None) from error
+            raise WorkerDied from error
 
     async def _exactly(self, count: int) -> bytes:
         while len(self._buffer) < count:
             try:
                 self._buffer += await self._stream.receive()
             except (anyio.EndOfStream, anyio.BrokenResourceError):
-                raise WorkerDied(await self._returncode()) from None
+                raise self._died() from None
         part = bytes(self._buffer[:count])
         del self._buffer[:count]
         return part
-
-    async def _returncode(self) -> int | None:
-        with anyio.move_on_after(1.0):
-            return await self.process.wait()
-        return None
 
 
 def budget_left_ms(deadline: float) -> int:

@@ -1,6 +1,6 @@
 """What the actor and its worker say to each other: one task in, interim answers and one last answer out.
 
-Frames on a socket pair: four bytes of length, big endian, then msgpack.
+Frames on a socket pair: four bytes of length, big endian, then msgpack. Single bytes, sent with descriptors, begin it.
 """
 
 from typing import Any
@@ -14,6 +14,12 @@ from protocol.errors import Failure
 MAX_FRAME_BYTES = 8 << 20
 MAX_REQUEST_BYTES = 512 << 10
 HEADER_BYTES = 4
+READY = b"R"
+"""What the zygote says once: it is warm."""
+FORK = b"F"
+"""What the zygote is sent, with the socket of the worker to be. That worker answers, not the zygote."""
+HERE = b"H"
+"""A worker's first byte, sent with a pidfd of it."""
 
 
 class WorkerMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="t", tag=str.lower):
@@ -24,6 +30,7 @@ class Warm(WorkerMessage, frozen=True, kw_only=True):
     """The worker is confined and waits for its one task."""
 
     sandbox: str
+    pid: int
 
 
 class Task(WorkerMessage, frozen=True, kw_only=True):

@@ -1,11 +1,9 @@
-"""`python -m actors.solver.worker FD PARENT`: a process that solves one problem and is gone.
-
-Everything it will need is imported and used once before it confines itself, since afterwards no file opens.
-"""
+"""The life of a worker: forked from the zygote, it confines itself, solves one problem and is gone."""
 
 import os
-import sys
+import socket
 import time
+from typing import Final as Constant
 from typing import NoReturn
 
 import msgspec
@@ -17,10 +15,10 @@ from protocol.errors import Failure, Fault
 from . import sandbox
 from .clock import Budget
 from .serve import serve
-from .wire import HEADER_BYTES, MAX_FRAME_BYTES, Final, Interim, Task, Warm, decode_task, frame
+from .wire import HEADER_BYTES, HERE, MAX_FRAME_BYTES, Final, Interim, Task, Warm, decode_task, frame
 
-_IDLE_CPU_S = 3600
-_RECURSION = 20_000
+_IDLE_CPU_S: Constant = 3600
+_SOCKET: Constant = 3
 
 
 def read_exactly(fd: int, count: int) -> bytes:
@@ -47,25 +45,6 @@ def read_task(fd: int) -> Task:
     return decode_task(read_exactly(fd, min(length, MAX_FRAME_BYTES)))
 
 
-def warm_up() -> None:
-    """Solve something small on each path, so that whatever loads on first use is loaded."""
-    budget = Budget(time.monotonic() + 30)
-    params = {"vars": {"x": "int 1..3", "y": ["a", "b"], "r": "real"}, "constraints": ["x > 1", "y = b", "r = x / 2"]}
-    serve(Task(action="reason.solve", params={**params, "maximize": "x"}, budget_ms=5000), budget, _ignore)
-    serve(
-        Task(action="reason.solve", params={**params, "constraints": ["x >", "q = 1"]}, budget_ms=5000), budget, _ignore
-    )
-    serve(Task(action="reason.solve", params={**params, "constraints": ["x > 4"]}, budget_ms=5000), budget, _ignore)
-    serve(Task(action="reason.check", params={**params, "assignment": {"x": 1}}, budget_ms=5000), budget, _ignore)
-    text = "(declare-const x Int)(assert (> x 1))(check-sat)(get-model)"
-    serve(Task(action="reason.solve", params={"smt2": text}, budget_ms=5000), budget, _ignore)
-    serve(Task(action="reason.solve", params={"smt2": "(nope)"}, budget_ms=5000), budget, _ignore)
-
-
-def _ignore(_: Outcome) -> None:
-    """Interim answers of the warm-up are nobody's."""
-
-
 def answer(task: Task, fd: int) -> Final:
     """Serve the task, telling interim answers as they come."""
 
@@ -88,29 +67,40 @@ def _failure(code: str, message: str) -> Failure:
     return Fault(kind, message, next_action="Ask for less: smaller ranges or fewer constraints.").failure
 
 
-def main(fd: int, parent: int) -> NoReturn:
-    """Warm up, confine, take one task, answer, leave."""
-    sandbox.die_with(parent)
-    sys.setrecursionlimit(_RECURSION)
+def keep_only(fd: int) -> None:
+    """Have the socket as descriptor 3, the standard streams, which are on /dev/null, and no other."""
+    os.dup2(fd, _SOCKET)
+    os.closerange(_SOCKET + 1, 1 + max(int(name) for name in os.listdir("/proc/self/fd")))
 
-    warm_up()
+
+def introduce() -> None:
+    """Send the actor a pidfd of this process: it can end it and see its end, whoever reaps it."""
+    pidfd = os.pidfd_open(os.getpid())
+    ours = socket.socket(fileno=_SOCKET)
+    socket.send_fds(ours, [HERE], [pidfd])
+    ours.detach()
+    os.close(pidfd)
+
+
+def live(fd: int, zygote: int) -> NoReturn:
+    """Confine this fork of the zygote, take one task from the socket `fd`, answer, leave."""
+    os.setsid()
+    sandbox.die_with(zygote)
+    keep_only(fd)
+    introduce()
     sandbox.limit(_IDLE_CPU_S)
     granted = sandbox.confine()
-    write_all(fd, frame(Warm(sandbox=granted)))
+    write_all(_SOCKET, frame(Warm(sandbox=granted, pid=os.getpid())))
     try:
-        task = read_task(fd)
+        task = read_task(_SOCKET)
     except (msgspec.DecodeError, RecursionError) as error:
         final = Final(failure=_failure("too_large", f"The request is malformed or nested too deep ({error})."))
     else:
         sandbox.limit_cpu(task.budget_ms // 1000 + 1)
-        final = answer(task, fd)
+        final = answer(task, _SOCKET)
     try:
         data = frame(final)
     except (OverflowError, UnicodeEncodeError, TypeError, msgspec.MsgspecError) as error:
         data = frame(Final(failure=_failure("internal", f"the answer cannot be sent: {error}")))
-    write_all(fd, data)
+    write_all(_SOCKET, data)
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
