@@ -61,7 +61,7 @@ class Zygote:
                 [sys.executable, "-B", "-m", "actors.solver.zygote", str(theirs.fileno()), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=None,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
                 cwd=_ROOT,

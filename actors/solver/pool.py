@@ -66,7 +66,7 @@ class Pool:
 
     @asynccontextmanager
     async def worker(self, wait_s: float) -> AsyncGenerator[Worker]:
-        """A warm worker, for one use; killed at the end.
+        """A warm worker, for one use; killed after it.
 
         Raises:
             TimeoutError: none was free for so long.
@@ -79,14 +79,20 @@ class Pool:
         try:
             with anyio.fail_after(max(0.0, deadline - anyio.current_time())):
                 worker = await self._take()
-            self._busy.append(worker)
-            try:
-                yield worker
-            finally:
-                await worker.kill()
-                self._busy.remove(worker)
-        finally:
+        except BaseException:
             self._turns.release_on_behalf_of(borrower)
+            raise
+        self._busy.append(worker)
+        try:
+            yield worker
+        finally:
+            self._tasks.start_soon(self._end, worker, borrower)
+
+    async def _end(self, worker: Worker, borrower: object) -> None:
+        """Kill it beside the answer, which need not wait for that; its turn is over when it is gone."""
+        await worker.kill()
+        self._busy.remove(worker)
+        self._turns.release_on_behalf_of(borrower)
 
     async def close(self) -> None:
         """Kill the reserve; who still waits gets PoolClosed."""

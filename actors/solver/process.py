@@ -100,6 +100,7 @@ class Worker:
         """Hand over the framed task and wait for its answer, not longer than its budget and a quarter of a second.
 
         Raises:
+            Orphaned: the zygote ended, and the process with it.
             WorkerDied: the process ended before it answered and had given no interim answer.
         """
         interim: Outcome | None = None
@@ -114,6 +115,8 @@ class Worker:
                         interim = message.outcome
             except anyio.BrokenResourceError:
                 raise self._died() from None
+            except Orphaned:
+                raise
             except WorkerDied:
                 if interim is None:
                     raise

@@ -1,8 +1,10 @@
 """The life of a worker: forked from the zygote, it confines itself, solves one problem and is gone."""
 
 import os
+import select
 import socket
 import time
+from pathlib import Path
 from typing import Final as Constant
 from typing import NoReturn
 
@@ -13,12 +15,16 @@ from protocol.action import Outcome
 from protocol.errors import Failure, Fault
 
 from . import sandbox
-from .clock import Budget
+from .clock import Budget, Unlimited
 from .serve import serve
 from .wire import HEADER_BYTES, HERE, MAX_FRAME_BYTES, Final, Interim, Task, Warm, decode_task, frame
 
 _IDLE_CPU_S: Constant = 3600
+_SETTLE_AFTER_MS: Constant = 5
+_OUTPUT: Constant = 1
+_ERRORS: Constant = 2
 _SOCKET: Constant = 3
+_SETTLING: Constant = {"vars": {"x": "int 1..3"}, "constraints": ["x > 1"]}
 
 
 def read_exactly(fd: int, count: int) -> bytes:
@@ -45,6 +51,18 @@ def read_task(fd: int) -> Task:
     return decode_task(read_exactly(fd, min(length, MAX_FRAME_BYTES)))
 
 
+def has_come(fd: int, wait_ms: int) -> bool:
+    """Whether there is something to read, waiting so long for it."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(wait_ms))
+
+
+def settle() -> None:
+    """While nobody asks, have the pages copied that every solve writes to: 5 of 9 ms of a small one, measured."""
+    serve(Task(action="reason.solve", params=_SETTLING, budget_ms=0), Unlimited(), lambda _: None)
+
+
 def answer(task: Task, fd: int) -> Final:
     """Serve the task, telling interim answers as they come."""
 
@@ -68,9 +86,10 @@ def _failure(code: str, message: str) -> Failure:
 
 
 def keep_only(fd: int) -> None:
-    """Have the socket as descriptor 3, the standard streams, which are on /dev/null, and no other."""
+    """Have the socket as descriptor 3, the standard streams on /dev/null, as the zygote's output is, and no other."""
     os.dup2(fd, _SOCKET)
-    os.closerange(_SOCKET + 1, 1 + max(int(name) for name in os.listdir("/proc/self/fd")))
+    os.dup2(_OUTPUT, _ERRORS)
+    os.closerange(_SOCKET + 1, 1 + max(int(entry.name) for entry in Path("/proc/self/fd").iterdir()))
 
 
 def introduce() -> None:
@@ -91,6 +110,8 @@ def live(fd: int, zygote: int) -> NoReturn:
     sandbox.limit(_IDLE_CPU_S)
     granted = sandbox.confine()
     write_all(_SOCKET, frame(Warm(sandbox=granted, pid=os.getpid())))
+    if not has_come(_SOCKET, _SETTLE_AFTER_MS):
+        settle()
     try:
         task = read_task(_SOCKET)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -18,10 +18,14 @@ from protocol.action import Outcome
 from . import sandbox, worker
 from .clock import Unlimited
 from .serve import serve
+from .smtlib.session import prepare
 from .wire import FORK, READY, Task
 
 _RECURSION: Final = 20_000
-_PARAMS: Final = {"vars": {"x": "int 1..3", "y": ["a", "b"], "r": "real"}, "constraints": ["x > 1", "y = b", "r = x / 2"]}
+_PARAMS: Final = {
+    "vars": {"x": "int 1..3", "y": ["a", "b"], "r": "real"},
+    "constraints": ["x > 1", "y = b", "r = x / 2"],
+}
 _WARMING: Final = (
     Task(action="reason.solve", params={**_PARAMS, "maximize": "x"}, budget_ms=0),
     Task(action="reason.solve", params={**_PARAMS, "constraints": ["x >", "q = 1"]}, budget_ms=0),
@@ -40,6 +44,7 @@ def warm_up() -> None:
     """Solve something small on each path, so that whatever loads on first use is loaded."""
     for task in _WARMING:
         serve(task, Unlimited(), _ignore)
+    prepare()
 
 
 def _ignore(_: Outcome) -> None:

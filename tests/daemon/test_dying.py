@@ -181,7 +181,7 @@ def test_a_client_that_vanishes_takes_its_work_with_it(stack):
 
 def busy_workers(stack):
     """Solver workers that burn processor time."""
-    return [p for p in stack.processes() if "actors.solver.worker" in " ".join(_words(p)) and p.cpu_percent(0.1) > 50]
+    return [p for p in stack.processes() if "actors.solver.zygote" in " ".join(_words(p)) and p.cpu_percent(0.1) > 50]
 
 
 def _words(process):

