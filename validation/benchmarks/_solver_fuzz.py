@@ -1,11 +1,6 @@
-"""Feeds hostile requests to confined processes and watches: answers, time, a canary file, a silent port."""
+"""Hostile requests to single-use workers, and a watch over them: answers, time, a canary file, a silent port."""
 
-import os
-import select
-import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -13,72 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import msgspec
 
-from actors.solver.wire import HEADER_BYTES, Final, Task, Warm, decode_reply, frame
-from validation.result import ROOT
+from actors.solver.forking import Zygote
+from actors.solver.process import Ended, Worker, WorkerDied
+from actors.solver.wire import Task, frame
 
 from ._solver_hostile import Hostile
 
 BUDGET_MS = 400
-GRACE_S = 0.5
-
-
-class Loop:
-    """One confined process that serves many tasks."""
-
-    def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        self._socket = ours
-        self.process = subprocess.Popen(
-            [sys.executable, "-B", "-m", "validation.benchmarks._solver_loop", str(theirs.fileno()), str(os.getpid())],
-            pass_fds=(theirs.fileno(),),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            cwd=ROOT,
-        )
-        theirs.close()
-        warm = self._receive(time.monotonic() + 60)
-        self.sandbox = warm.sandbox if isinstance(warm, Warm) else "none"
-
-    def ask(self, task: bytes) -> Final | None:
-        """The answer; None when there is none in time or the process ended."""
-        deadline = time.monotonic() + BUDGET_MS / 1000 + GRACE_S
-        try:
-            self._socket.sendall(task)
-            while time.monotonic() < deadline:
-                message = self._receive(deadline)
-                if message is None or isinstance(message, Final):
-                    return message
-        except (BrokenPipeError, ConnectionResetError):
-            pass
-        return None
-
-    def close(self) -> None:
-        """Kill it and wait until it is gone."""
-        self._socket.close()
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-    def _receive(self, deadline: float) -> Any:
-        header = self._exactly(HEADER_BYTES, deadline)
-        body = None if header is None else self._exactly(int.from_bytes(header, "big"), deadline)
-        return None if body is None else decode_reply(body)
-
-    def _exactly(self, count: int, deadline: float) -> bytes | None:
-        parts = bytearray()
-        while len(parts) < count:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self._socket], [], [], left)[0]:
-                return None
-            part = self._socket.recv(count - len(parts))
-            if not part:
-                return None
-            parts += part
-        return bytes(parts)
+AT_ONCE = 2
 
 
 class Watch:
@@ -110,60 +50,89 @@ class Watch:
         return found
 
 
-def fuzz(count: int, seed: int, scripts: list[str], progress: Callable[[str], None]) -> dict[str, Any]:
-    """Feed `count` hostile requests; what came back, by kind."""
-    watch = Watch()
-    hostile = Hostile(seed, str(watch.canary), watch.port, scripts)
-    loop = Loop()
-    sandbox = loop.sandbox
-    ends: Counter[str] = Counter()
-    internal: Counter[str] = Counter()
-    died: Counter[str] = Counter()
-    slowest = 0.0
-    for number in range(count):
-        kind, action, params = hostile.request()
-        started = time.monotonic()
-        end, text = _one(loop, action, params)
-        slowest = max(slowest, time.monotonic() - started)
-        ends[end] += 1
+class Tally:
+    """How hostile requests ended."""
+
+    def __init__(self) -> None:
+        self.ends: Counter[str] = Counter()
+        self.internal: Counter[str] = Counter()
+        self.died: Counter[str] = Counter()
+        self.sandboxes: Counter[str] = Counter()
+        self.slowest_s = 0.0
+
+    def count(self, kind: str, end: str, text: str, seconds: float) -> None:
+        """Add one."""
+        self.ends[end] += 1
+        self.slowest_s = max(self.slowest_s, seconds)
         if end == "internal":
-            internal[f"{kind}: {text}"[:160]] += 1
+            self.internal[f"{kind}: {text}"[:160]] += 1
         if end == "process ended":
-            died[kind] += 1
-        if os.environ.get("SHOW") and end in {"process ended", "internal"}:
-            progress(f"{kind} {end} {text} {params!r}"[:1500])
-        if end in {"ended at the deadline", "process ended"}:
-            loop.close()
-            loop = Loop()
-        if (number + 1) % max(1, count // 10) == 0:
-            progress(f"hostile: {number + 1} of {count}, {dict(ends)}")
-    loop.close()
+            self.died[kind] += 1
+
+
+def fuzz(count: int, seed: int, scripts: list[str], progress: Callable[[str], None]) -> dict[str, Any]:
+    """Feed `count` hostile requests, each to a worker of its own; what came back, by kind."""
+    watch = Watch()
+    tally = anyio.run(_feed, Hostile(seed, str(watch.canary), watch.port, scripts), count, progress)
     return {
         "n": count,
         "seed": seed,
-        "sandbox": sandbox,
-        "ends": dict(ends),
-        "internal": dict(internal),
-        "process_ended_by_kind": dict(died),
-        "slowest_s": round(slowest, 2),
+        "sandbox": dict(tally.sandboxes),
+        "ends": dict(tally.ends),
+        "internal": dict(tally.internal),
+        "process_ended_by_kind": dict(tally.died),
+        "slowest_s": round(tally.slowest_s, 2),
         "touched": watch.touched(),
     }
 
 
-def _one(loop: Loop, action: str, params: dict[str, Any]) -> tuple[str, str]:
+async def _feed(hostile: Hostile, count: int, progress: Callable[[str], None]) -> Tally:
+    tally = Tally()
+    places = iter(range(count))
+    zygote = await Zygote.start()
+
+    async def work() -> None:
+        for number in places:
+            kind, action, params = hostile.request()
+            end, text, seconds = await _one(zygote, tally, action, params)
+            tally.count(kind, end, text, seconds)
+            if end in {"process ended", "internal"}:
+                progress(f"{kind} {end} {text} {params!r}"[:1000])
+            if (number + 1) % max(1, count // 20) == 0:
+                progress(f"hostile: {number + 1} of {count}, {dict(tally.ends)}")
+
     try:
-        task = frame(
-            Task(
-                action=action,
-                params={name: value for name, value in params.items() if value is not None},
-                budget_ms=BUDGET_MS,
-            )
-        )
+        async with anyio.create_task_group() as tasks:
+            for _ in range(AT_ONCE):
+                tasks.start_soon(work)
+    finally:
+        await zygote.kill()
+    return tally
+
+
+async def _one(zygote: Zygote, tally: Tally, action: str, params: dict[str, Any]) -> tuple[str, str, float]:
+    """How it ended, in which words, and the seconds from the task to that end, the killing included."""
+    given = {name: value for name, value in params.items() if value is not None}
+    try:
+        task = frame(Task(action=action, params=given, budget_ms=BUDGET_MS))
     except (OverflowError, UnicodeEncodeError, RecursionError, msgspec.MsgspecError):
-        return "refused before sending", ""
-    final = loop.ask(task)
-    if final is None:
-        return ("process ended" if loop.process.poll() is not None else "ended at the deadline"), ""
-    if final.failure is not None:
-        return ("internal" if final.failure.code == "internal" else "fault named"), final.failure.message
-    return "answered", ""
+        return "refused before sending", "", 0.0
+    worker = await Worker.spawn(zygote)
+    tally.sandboxes[worker.sandbox] += 1
+    started = time.monotonic()
+    try:
+        end, text = _end(await worker.run(task, BUDGET_MS))
+    except WorkerDied:
+        end, text = "process ended", ""
+    finally:
+        await worker.kill()
+    return end, text, time.monotonic() - started
+
+
+def _end(ended: Ended) -> tuple[str, str]:
+    if ended.timed_out:
+        return "ended at the deadline", ""
+    failure = ended.final.failure if ended.final else None
+    if failure is None:
+        return ("answered" if ended.final else "process ended after an interim answer"), ""
+    return ("internal" if failure.code == "internal" else "fault named"), failure.message

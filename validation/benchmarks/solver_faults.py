@@ -90,9 +90,7 @@ def run(context: Context) -> Measured:
         ],
         n=len(verdicts) + bulk["n"] + direct["n"],
         seed=SEED,
-        notes=[
-            "in bulk: one confined process serves task after task (same confinement and code as the worker) and is replaced when it ends"
-        ],
+        notes=["each hostile input had a single-use worker of its own"],
     )
 
 
