@@ -16,6 +16,7 @@ from protocol.errors import Failure, Fault
 
 from . import sandbox
 from .clock import Budget, Unlimited
+from .outcomes import expired
 from .serve import serve
 from .wire import HEADER_BYTES, HERE, MAX_FRAME_BYTES, Final, Interim, Task, Warm, decode_task, frame
 
@@ -64,14 +65,19 @@ def settle() -> None:
 
 
 def answer(task: Task, fd: int) -> Final:
-    """Serve the task, telling interim answers as they come."""
+    """Serve the task, telling interim answers as they come; the last of them stands when Z3 fails after it."""
+    known: Outcome | None = None
 
     def tell(outcome: Outcome) -> None:
+        nonlocal known
+        known = outcome
         write_all(fd, frame(Interim(outcome=outcome)))
 
     try:
         return serve(task, Budget(time.monotonic() + task.budget_ms / 1000), tell)
     except (MemoryError, z3.Z3Exception) as error:
+        if known is not None:
+            return Final(outcome=expired(task.action, known, task.budget_ms, timed_out=False))
         if isinstance(error, z3.Z3Exception) and "memory" not in str(error):
             return Final(failure=_failure("internal", f"Z3 refused the problem: {error}"[:500]))
         return Final(failure=_failure("too_large", "The problem needs more than the worker's 1 GiB of memory."))

@@ -27,6 +27,7 @@ class Engine:
         encoder: its cells and notes.
         parts: the Z3 truth value of each constraint, in order.
         reason: why the last check was unknown: timeout, memory, or incomplete.
+        exhausted: Z3 ran out of memory; it is not used any more, since then even `pop` fails ("unreachable", measured).
     """
 
     def __init__(self, problem: Problem, encoder: Encoder, parts: Sequence[Any], budget: Budget) -> None:
@@ -35,6 +36,7 @@ class Engine:
         self.parts = list(parts)
         self.budget = budget
         self.reason = ""
+        self.exhausted = False
         self.finite = problem.declarations.finite()
         self.solver = new_solver(finite=self.finite)
         self._others: dict[str, z3.Solver] = {}
@@ -46,6 +48,8 @@ class Engine:
 
     def add(self, *parts: Any) -> None:
         """Add constraints for good."""
+        if self.exhausted:
+            return
         for solver in (self.solver, *self._others.values()):
             solver.add(*parts)
 
@@ -84,16 +88,22 @@ class Engine:
         return self._others[name]
 
     def _ask(self, solver: z3.Solver, more: Sequence[Any], budget: Budget) -> tuple[Result, z3.ModelRef | None]:
-        if budget.spent():
-            self.reason = "timeout"
+        if self.exhausted or budget.spent():
+            self.reason = "memory" if self.exhausted else "timeout"
             return "unknown", None
-        solver.push()
         try:
+            solver.push()
             solver.add(*more)
             result, self.reason = verdict(solver, budget)
-            return result, solver.model() if result == "sat" else None
-        finally:
+            model = solver.model() if result == "sat" else None
+        except z3.Z3Exception as error:
+            if reason_of(str(error)) != "memory":
+                raise
+            result, self.reason, model = "unknown", "memory", None
+        self.exhausted = self.reason == "memory"
+        if not self.exhausted:
             solver.pop()
+        return result, model
 
     def values(self, model: z3.ModelRef) -> Assignment:
         """Plain values of a model."""
