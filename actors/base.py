@@ -15,18 +15,17 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import anyio.abc
-import anyio.to_thread
 import msgspec
 import psutil
 import zmq
 import zmq.asyncio
 
 from protocol import contract
-from protocol.action import Action, Outcome, Params
+from protocol.action import Action, Outcome
 from protocol.errors import Failure, Fault
 from protocol.limits import ACTOR_MESSAGE_MAX_BYTES, ACTOR_QUEUE_MAX, SOCKET_HWM, STOP_GRACE_S
 from protocol.messages import (
@@ -47,8 +46,6 @@ from protocol.messages import (
 )
 
 log = logging.getLogger("chrysalis")
-T = TypeVar("T")
-P = TypeVar("P", bound=Params)
 Handler = Callable[["Job", Any], Awaitable[Outcome]]
 
 
@@ -102,17 +99,6 @@ class Job:
         self.beat()
         if self.wants_progress:
             self._actor.post(Step(id=self.id, done=done, total=total, message=message))
-
-
-class Lane:
-    """One thread of work in order: for what must not run twice at once, as a database connection."""
-
-    def __init__(self) -> None:
-        self._limiter = anyio.CapacityLimiter(1)
-
-    async def run(self, function: Callable[..., T], *args: Any) -> T:
-        """Run `function(*args)` in the lane's turn; cancellation waits for it to end (use `Job.check`)."""
-        return await anyio.to_thread.run_sync(function, *args, limiter=self._limiter)
 
 
 class Actor(ABC):

@@ -11,7 +11,8 @@ import anyio
 import apsw
 import msgspec
 
-from actors.base import Actor, Handler, Job, Lane
+from actors.base import Actor, Handler, Job
+from actors.lane import Lane
 from evidence.derive import verified
 from evidence.features import tokens_in
 from evidence.hints import hint

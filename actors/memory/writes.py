@@ -1,4 +1,4 @@
-"""The writes other than ingest, each one step in the database's lane: apply, remember the reply, tell the indexes."""
+"""The writes, each one step in the database's lane: apply, remember the reply, tell the indexes."""
 
 import difflib
 from typing import Final, TypeVar
@@ -9,16 +9,36 @@ from actors.base import Job
 from protocol.actions import memory as words
 from protocol.errors import Fault
 
-from . import consolidation, forgetting
+from . import consolidation, embed_later, forgetting
 from .backup import Backups
 from .learning import Learning
+from .parse import REJECTED_SHOWN, Plan
 from .substrate import Substrate
 from .text import normal
 from .vectors import Codes
-from .writing import Written
+from .writing import Writer, Written
 
 R = TypeVar("R", bound=msgspec.Struct)
 SUGGESTED: Final = 3
+
+
+def ingest(store: Substrate, job: Job, plan: Plan, now_ns: int) -> tuple[words.Ingested, int]:
+    """Store a plan in one transaction; the reply, and how many texts wait for vectors because of it."""
+    job.check()
+    with store.database.transaction():
+        written = Writer(store.database, store.facts, store.passages, now_ns).write(plan)
+        new = embed_later.put(store.database, written)
+        reply = words.Ingested(
+            stored=written.stored,
+            new_edges=len(written.facts),
+            new_nodes=len(written.nodes),
+            passages=len(written.passages),
+            malformed=len(plan.rejected),
+            rejected=plan.rejected[:REJECTED_SHOWN],
+        )
+        store.database.remember(job.id, job.action, reply, now_ns)
+    store.absorb(written)
+    return reply, new
 
 
 def teach(store: Substrate, job: Job, node: str, text: str, code: Codes, strength: float, now_ns: int) -> words.Updated:

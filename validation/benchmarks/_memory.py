@@ -91,7 +91,7 @@ class BenchActor(MemoryActor):
 
     async def pending(self) -> int:
         """How many names still wait for vectors or synonyms."""
-        store = self._store()
+        store = self.file.store()
         return await self._lane.run(lambda: embed_later.pending(store.database) + linking.pending(store))
 
     def _recall(self, *args: Any) -> Outcome:  # pyright: ignore[reportIncompatibleMethodOverride] - only passed on
@@ -103,16 +103,14 @@ class BenchActor(MemoryActor):
 
     def opened(self) -> Substrate:
         """The open store."""
-        return self._store()
+        return self.file.store()
 
     async def begin_reindex(self) -> None:
         """The first step of a reindex, and the stop of all that would follow."""
         await self.embeddings.wait_settled(60.0)
         embedder = self.embeddings.embedder
         assert embedder is not None
-        store = self._store()
-        async with self._linking:
-            await self._lane.run(embed_later.renew, store, embedder.fingerprint, embedder.dimension)
+        await self._lane.run(embed_later.renew, self.file.store(), embedder.fingerprint, embedder.dimension)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:

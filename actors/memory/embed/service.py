@@ -1,13 +1,18 @@
 """The embedder at work: loaded in the background, one lane of its own, short turns."""
 
+import os
+import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Final
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
 
 import anyio
 from msgspec import Struct
 
-from actors.base import Job, Lane
+from actors.base import Job
+from actors.lane import Lane
 from protocol.errors import Fault
 
 from ..substrate import Text
@@ -15,6 +20,8 @@ from ..vectors import Codes, quantise
 from . import choose
 from .base import Embedder, EmbedderError, Floats
 
+T = TypeVar("T")
+LOADING_NICE: Final = 10
 TURN_CHARS: Final = 1_000
 """A turn of the lane embeds about so much text, so that a question never waits long behind an ingest."""
 WAIT_MARGIN_S: Final = 0.25
@@ -43,7 +50,7 @@ class EmbedService:
         """Load the model; run as a background task."""
         started = time.monotonic()
         try:
-            self.embedder = await self._lane.run(self._loader, self.choice)
+            self.embedder = await self._lane.run(gently, self._loader, self.choice)
             self.state = f"ready ({time.monotonic() - started:.1f} s to load)"
         except EmbedderError as error:
             self.state = f"failed: {error}"
@@ -91,7 +98,7 @@ class EmbedService:
             raise Fault("unavailable", text, next_action="Start it again, then retry; nothing was changed.") from error
 
     async def codes(self, texts: Sequence[Text]) -> dict[Text, Codes]:
-        """The int8 vector of each text, all zero where it has nothing to embed.
+        """The int8 vector of each text, all zero where it has nothing to embed; questions go before it.
 
         Raises:
             Fault: `unavailable` when an endpoint does not answer.
@@ -100,9 +107,27 @@ class EmbedService:
         assert embedder is not None
         found: dict[Text, Codes] = {}
         for turn in _turns(sorted(texts, key=lambda text: (text[0], len(text[1]))), embedder.batch):
-            vectors = await self._lane.run(self._told, embedder, [text for _, text in turn], turn[0][0])
+            told = [text for _, text in turn]
+            vectors = await self._lane.run(self._told, embedder, told, turn[0][0], background=True)
             found.update(zip(turn, _codes(vectors), strict=True))
         return found
+
+
+def gently(function: Callable[..., T], *args: Any) -> T:
+    """Run in a thread that the operating system puts behind others, and wait for it.
+
+    Loading a model takes seconds of processor time that a restarted memory's first answers, and the other actors'
+    starts, need more. Embedding is not run so: a question waits for the turn under way, and a thread may lower its
+    own priority but not raise it again.
+    """
+    with ThreadPoolExecutor(1, initializer=_step_back) as aside:
+        return aside.submit(function, *args).result()
+
+
+def _step_back() -> None:
+    if sys.platform == "linux":  # where each thread has a priority of its own
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, max(LOADING_NICE, os.getpriority(os.PRIO_PROCESS, thread)))
 
 
 def _turns(texts: Sequence[Text], batch: int) -> list[list[Text]]:

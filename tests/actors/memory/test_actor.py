@@ -119,7 +119,7 @@ def test_backups_rotate_and_the_newest_stay(stored):
 
 def test_a_backup_that_was_changed_is_not_restored(stored, tmp_path):
     name = stored.call("memory.consolidate").data.backup
-    path = stored.actor.backups.folder / name
+    path = stored.actor.file.backups.folder / name
     raw = bytearray(path.read_bytes())
     raw[len(raw) // 2] ^= 1
     path.write_bytes(raw)
