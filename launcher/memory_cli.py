@@ -11,13 +11,24 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from protocol.client import Client
+from protocol.client import Client, NoDaemon
 
+from . import autostart
 from .memory_formats import BadLine, Item, read, write_fact, write_passage
 
 LONG_MS: Final = 3_600_000
+AWAY_MAX_S: Final = 20.0
+"""A daemon that went away is waited for so long: with clients connected, the next one is there in two seconds."""
 CHUNK_ITEMS: Final = 400
 CHUNK_BYTES: Final = 300_000
+AGAIN: Final = {
+    "ingest": "Run the same command again: what was stored is kept, and nothing is stored twice.",
+    "reindex": "Run the same command again: it goes on where it stopped.",
+    "restore": "Run `chrysalis backup list`: the state before is there when the backup was put back.",
+    "export": "Run the same command again.",
+    "graph": "Run the same command again.",
+}
+"""What to do when the daemon went away in the middle of an action."""
 BAD_SHOWN: Final = 10
 Envelope = dict[str, Any]
 
@@ -54,8 +65,25 @@ def _add(verbs: Any, name: str, text: str, run: Any) -> argparse.ArgumentParser:
     return parser
 
 
+def _connect() -> Client:
+    """A client of the daemon, which is started when none runs, as a bridge does.
+
+    Raises:
+        NoDaemon: none could be started; says why.
+    """
+    try:
+        autostart.ensure()
+    except autostart.StartError as error:
+        raise NoDaemon(str(error)) from error
+    return Client(away_max_s=AWAY_MAX_S)
+
+
 def _call(client: Client, action: str, params: dict[str, Any], **options: Any) -> Envelope:
-    return client.call("memory", action, params, verbosity="detail", deadline_ms=LONG_MS, **options)
+    envelope = client.call("memory", action, params, verbosity="detail", deadline_ms=LONG_MS, **options)
+    if client.away_too_long():
+        text = "The daemon went away, and no other came."
+        return {**envelope, "summary": text, "next_action": AGAIN[action]}
+    return envelope
 
 
 def _end(options: argparse.Namespace, body: Any, *, ok: bool, text: str) -> int:
@@ -67,8 +95,8 @@ def _end(options: argparse.Namespace, body: Any, *, ok: bool, text: str) -> int:
     return 0 if ok else 1
 
 
-def _failed(options: argparse.Namespace, envelope: Envelope) -> int:
-    text = f"{envelope['summary']} {envelope.get('next_action') or ''}".strip()
+def _failed(options: argparse.Namespace, envelope: Envelope, before: str = "") -> int:
+    text = f"{before}{envelope['summary']} {envelope.get('next_action') or ''}".strip()
     return _end(options, envelope, ok=False, text=text)
 
 
@@ -84,13 +112,16 @@ def run_import(options: argparse.Namespace) -> int:
     else:
         lines = Path(options.file).read_text(encoding="utf-8-sig").splitlines()
     bad: list[BadLine] = []
+    notes: list[str] = []
     total = {"lines": len(lines), "stored": 0, "new": 0, "passages": 0, "malformed": 0}
-    with Client() as client, Progress(disable=options.json, console=Console(stderr=True)) as bar:
+    with _connect() as client, Progress(disable=options.json, console=Console(stderr=True)) as bar:
         task = bar.add_task("storing", total=len(lines))
         for params, seen in _chunks(lines, _form(options), source, bad):
             envelope = _call(client, "ingest", params)
             if envelope["status"] != "ok" and not (envelope["data"] or {}).get("faults"):
-                return _failed(options, envelope)
+                bar.stop()
+                return _failed(options, envelope, f"{total['stored']} of {len(lines)} lines are stored. ")
+            notes = envelope.get("notes") or notes
             data: Envelope = envelope["data"] if envelope["status"] == "ok" else {}
             for key, field in (("stored", "stored"), ("new", "new_edges"), ("passages", "passages")):
                 total[key] += data.get(field, 0)
@@ -99,12 +130,18 @@ def run_import(options: argparse.Namespace) -> int:
             bar.update(task, completed=seen)
         bar.update(task, completed=len(lines))
     body = {**total, "unreadable": len(bad), "bad": [{"line": b.number, "problem": b.problem} for b in bad[:BAD_SHOWN]]}
-    text = f"Stored {total['stored']} facts ({total['new']} new) and {total['passages']} passages from {source}."
+    text = f"Stored {total['stored']} facts ({_told(total)}) and {total['passages']} passages from {source}."
     for one in bad[:BAD_SHOWN]:
         text += f"\nline {one.number}: {one.problem}"
     if len(bad) > BAD_SHOWN or total["malformed"]:
         text += f"\n{len(bad)} lines unreadable, {total['malformed']} items malformed; the rest is stored."
+    text += "".join(f"\n{note}." for note in notes)
     return _end(options, body, ok=True, text=text)
+
+
+def _told(total: dict[str, int]) -> str:
+    known = total["stored"] - total["new"]
+    return f"{total['new']} new, {known} were there already" if known else f"{total['new']} new"
 
 
 def _chunks(lines: Sequence[str], form: str, source: str, bad: list[BadLine]) -> Iterator[tuple[dict[str, Any], int]]:
@@ -139,7 +176,7 @@ def run_export(options: argparse.Namespace) -> int:
     counts = {"facts": 0, "passages": 0}
     target = sys.stdout if options.file == "-" else Path(options.file).open("w", encoding="utf-8")  # noqa: SIM115
     try:
-        with Client() as client, Progress(disable=options.json, console=Console(stderr=True)) as bar:
+        with _connect() as client, Progress(disable=options.json, console=Console(stderr=True)) as bar:
             for kind in ("facts",) if form == "nt" else ("facts", "passages"):
                 task = bar.add_task(kind, total=None)
                 for page in _pages(client, kind):
@@ -174,7 +211,7 @@ def _pages(client: Client, kind: str) -> Iterator[Envelope]:
 
 def run_reindex(options: argparse.Namespace) -> int:
     """Embed everything anew, with progress; stopped, the daemon goes on by itself."""
-    with Client() as client, Progress(disable=options.json, console=Console(stderr=True)) as bar:
+    with _connect() as client, Progress(disable=options.json, console=Console(stderr=True)) as bar:
         task = bar.add_task("embedding", total=None)
 
         def take(step: Any) -> None:
@@ -183,13 +220,14 @@ def run_reindex(options: argparse.Namespace) -> int:
         envelope = _call(client, "reindex", {}, on_progress=take)
     if envelope["status"] != "ok":
         return _failed(options, envelope)
-    return _end(options, envelope["data"], ok=True, text=envelope["summary"])
+    text = f"{envelope['summary']} {envelope.get('next_action') or ''}".strip()
+    return _end(options, envelope["data"], ok=True, text=text)
 
 
 def run_graph(options: argparse.Namespace) -> int:
     """Write the page."""
     params = {"node": options.node, "query": options.query, "depth": options.depth, "max_nodes": options.nodes}
-    with Client() as client:
+    with _connect() as client:
         envelope = _call(client, "graph", {key: value for key, value in params.items() if value is not None})
     if envelope["status"] != "ok":
         return _failed(options, envelope)
@@ -201,7 +239,7 @@ def run_graph(options: argparse.Namespace) -> int:
 
 def run_list(options: argparse.Namespace) -> int:
     """Show the backups, newest first."""
-    with Client() as client:
+    with _connect() as client:
         envelope = _call(client, "restore", {})
     if envelope["status"] != "ok":
         return _failed(options, envelope)
@@ -220,8 +258,9 @@ def run_list(options: argparse.Namespace) -> int:
 
 def run_restore(options: argparse.Namespace) -> int:
     """Put one back, with clients connected."""
-    with Client() as client:
+    with _connect() as client:
         envelope = _call(client, "restore", {"name": options.name})
     if envelope["status"] != "ok":
         return _failed(options, envelope)
-    return _end(options, envelope["data"], ok=True, text=envelope["summary"])
+    text = f"{envelope['summary']} {envelope.get('next_action') or ''}".strip()
+    return _end(options, envelope["data"], ok=True, text=text)

@@ -50,6 +50,7 @@ class Client:
         operator: may use operator actions and controls.
         readonly: may only read, as with CHRYSALIS_READONLY=1.
         connect_timeout_s: how long to wait for a daemon; 0 does not wait at all.
+        away_max_s: how long a call waits for the next daemon when this one went away; None: as long as for its answer.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Client:
         operator: bool = True,
         readonly: bool = False,
         connect_timeout_s: float = 3.0,
+        away_max_s: float | None = None,
         endpoint: str | None = None,
     ) -> None:
         self._hello = Hello(kind=kind, pid=os.getpid(), client=client, operator=operator, readonly=readonly)
@@ -79,6 +81,8 @@ class Client:
         self._answers: dict[str, Answer | ControlReply] = {}
         self._on_progress: dict[str, OnProgress] = {}
         self._alive_at = time.monotonic()
+        self._away_max_s = away_max_s
+        self._away_since: float | None = None
         self.welcome: Welcome | None = None
         if connect_timeout_s:
             self.wait_welcome(connect_timeout_s)
@@ -164,7 +168,7 @@ class Client:
     def wait(self, call_id: str, deadline_ms: int | None = None) -> dict[str, Any]:
         """The envelope of a call that was begun."""
         until = time.monotonic() + (deadline_ms or DEADLINE_DEFAULT_MS) / 1000 + _GRACE_S
-        while call_id not in self._answers and time.monotonic() < until:
+        while call_id not in self._answers and time.monotonic() < until and not self.away_too_long():
             self.pump(until - time.monotonic())
         self._under_way.pop(call_id, None)
         self._on_progress.pop(call_id, None)
@@ -204,10 +208,16 @@ class Client:
         if self._socket.poll(max(0, min(int(timeout_s * 1000), 50 if self._under_way else 1000))):
             self._take(self._socket.recv())
 
+    def away_too_long(self) -> bool:
+        """Whether the daemon went away and none has come in `away_max_s`."""
+        limit, since = self._away_max_s, self._away_since
+        return limit is not None and since is not None and time.monotonic() - since > limit
+
     def _reconnect(self) -> None:
         """The daemon went away: greet the next one and send once more what is under way."""
         while self._monitor.poll(0):
             self._monitor.recv_multipart()
+        self._away_since = self._away_since or time.monotonic()
         self._send(self._hello)
         for call_id, call in list(self._under_way.items()):
             again = msgspec.structs.replace(call, attempt=call.attempt + 1)
@@ -222,6 +232,7 @@ class Client:
         match message:
             case Welcome():
                 self.welcome = message
+                self._away_since = None
             case Answer() | ControlReply():
                 self._answers[message.id] = message
                 self._under_way.pop(message.id, None)

@@ -202,7 +202,7 @@ class MemoryActor(Actor):
         self.backlog.wake()
         refused = self.backlog.refused
         return Outcome(
-            summary=f"Restored {reply.restored}; the state before is kept as {reply.before}.",
+            summary=f"Restored {reply.restored}; what was written since is gone, and kept as {reply.before}.",
             data=reply,
             next_action=str(refused) if refused else None,
         )
@@ -220,10 +220,13 @@ class MemoryActor(Actor):
         self.backlog.wake()
         await self.backlog.wait_done(job)
         left = self.backlog.waiting
+        if not left:
+            await self._lane.run(embed_later.renewed, self.file.store())
         reply = words.Reindexed(embedded=total - left, waiting=left, embedder=embedder.fingerprint)
-        text = f"{total - left} of {total} texts embedded with {embedder.name}" + (
-            ", the rest follows." if left else "."
-        )
+        text = f"{total - left} of {total} texts embedded with {embedder.name}"
+        text += ", the rest follows." if left else "."
+        if not total:
+            text = f"Everything has its vectors of {embedder.name}: what a stopped run had left was done meanwhile."
         return Outcome(summary=text, data=reply, partial=bool(left))
 
     def _renew(self, embedder: Embedder) -> int:

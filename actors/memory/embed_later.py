@@ -28,6 +28,7 @@ RETRY_S: Final = 5.0
 LOOK_EVERY_S: Final = 0.5
 MARGIN_S: Final = 0.2
 """What a wait leaves of a job's time for its answer."""
+RENEWING_KEY: Final = "renewing"
 NODE_TEXTS: Final = "SELECT id, name FROM node WHERE linked >= 0"
 FACT_TEXTS: Final = (
     "SELECT e.id, s.name || ' ' || r.name || ' ' || o.name FROM edge e JOIN node s ON s.id = e.subject "
@@ -92,12 +93,13 @@ def take(store: Substrate, batch: Sequence[Waiting], codes: Mapping[Text, Codes]
 def renew(store: Substrate, fingerprint: str, dimension: int) -> int:
     """Let everything wait for the vectors of another embedder, in one transaction; returns how many texts wait.
 
-    What was taught is coded anew when its node's examples are embedded: see `learning.recode`. Called again for the
-    same embedder it only continues what an earlier run left.
+    What was taught is coded anew when its node's examples are embedded: see `learning.recode`. Called again after a
+    run that was stopped before `renewed`, it only continues, though the background may have finished it meanwhile.
     """
     database = store.database
-    if store.fingerprint == fingerprint and pending(database):
-        return pending(database)
+    waiting = pending(database)
+    if store.fingerprint == fingerprint and (waiting or database.meta(RENEWING_KEY)):
+        return waiting
     with database.transaction():
         for kind in KINDS if store.fingerprint is not None else ():
             database.connection.execute(f"DROP TABLE {kind}_vector")
@@ -111,10 +113,17 @@ def renew(store: Substrate, fingerprint: str, dimension: int) -> int:
         database.connection.execute("UPDATE node SET linked = 0 WHERE linked > 0")
         database.set_meta("fingerprint", fingerprint)
         database.set_meta("dimension", dimension)
+        database.set_meta(RENEWING_KEY, 1)
         database.connection.execute("DELETE FROM meta WHERE key = 'projection'")
     store.fingerprint, store.vectors, store.learning = fingerprint, {}, None
     store.forget_views()
     return pending(database)
+
+
+def renewed(store: Substrate) -> None:
+    """A renewal was seen to its end: the next one embeds everything again."""
+    with store.database.transaction():
+        store.database.connection.execute("DELETE FROM meta WHERE key = ?", (RENEWING_KEY,))
 
 
 class Backlog:

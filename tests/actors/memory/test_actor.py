@@ -13,6 +13,7 @@ from protocol.errors import Fault
 from validation.benchmarks._memory import open_memory
 
 FIXTURES = Path(__file__).parent / "fixtures"
+FACTS = [["Ada", "works at", "the lab"], ["the lab", "is owned by", "Babbage Ltd"]]
 
 
 def facts(memory, query, **more):
@@ -184,3 +185,17 @@ def test_stats_tell_what_is_there(stored):
     assert (stats.nodes, stats.edges, stats.sources) == (6, 4, 1)
     assert stats.embedder == "hash:256"
     assert stats.embedder_state.startswith("ready")
+
+
+def test_a_stopped_reindex_is_continued_and_a_finished_one_begins_anew(tmp_path):
+    """Also when the background has done the rest by the time the command is given again."""
+    with open_memory(tmp_path / "m.db", choice="hash:256", remember=False) as memory:
+        memory.call("memory.ingest", triples=FACTS)
+    with open_memory(tmp_path / "m.db", choice="hash:128", remember=False) as memory:
+        memory.begin_reindex()
+    with open_memory(tmp_path / "m.db", choice="hash:128", remember=False) as memory:
+        memory.settle()
+        assert memory.call("memory.reindex").data.embedded == 0
+        anew = memory.call("memory.reindex").data
+        assert anew.embedded == len(FACTS) + 3
+        assert memory.call("memory.recall", query="Ada").data.facts[0].subject == "Ada"
