@@ -13,8 +13,8 @@ from . import dates, explain
 from .embed.service import QueryVectors
 from .gate import Gate
 from .learning import BOOST_SCALE, Meaning
-from .recall import Found, Question, Recaller, Scored, describe_facts, describe_nodes
-from .seeding import Tuning
+from .recall import Found, Question, Recaller, describe_facts, describe_nodes
+from .seeding import Scored, Tuning
 from .substrate import Substrate
 from .text import normal, spans
 from .vectors import Codes

@@ -1,32 +1,22 @@
 """Recall: seeds from search, a walk over the graph, and what the walk's mass says of nodes, facts and passages."""
 
-import itertools
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from . import pagerank, seeding
-from .graph import PASSAGE_LINK, SYNONYM_LINK, Graph, vertex_of_node, vertex_of_passage
-from .seeding import Tuning
+from . import fact_order, pagerank, seeding
+from .graph import SYNONYM_LINK, vertex_of_node, vertex_of_passage
+from .seeding import Scored, Tuning
 from .substrate import Substrate
 from .text import content_words, spans, words
 from .vectors import Floats, Ints
 from .view import View
 
-FACT_NODES: Final = 60
-"""Facts are taken from around so many of the best nodes."""
 NEAR_MAX: Final = 400
-FACTS_FITTED: Final = 600
-"""Facts with most mass around them that are compared with the question."""
-FACT_EDGES_MAX: Final = 20_000
-UNKNOWN_FIT: Final = 0.35
-"""The fit of a fact that has no vector yet: what a related one typically has."""
 DOCUMENTS_MAX: Final = 400
-Scored = list[tuple[int, float]]
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -215,7 +205,7 @@ class Recaller:
         read = list(zip((vertices[odd] // 2).tolist(), mass[odd].tolist(), strict=True))
         return Found(
             nodes=near,
-            facts=self._rank_facts(graph, walk, vertices[~odd][:FACT_NODES], facts),
+            facts=fact_order.rank(graph, walk, vertices[~odd], facts, self._cosines, self._tuning),
             passages=read,
             seeds=sorted(nodes.items(), key=lambda item: (-item[1], item[0])),
             near=vertices[:NEAR_MAX].tolist(),
@@ -223,62 +213,12 @@ class Recaller:
             complete=walk.complete,
         )
 
-    def _rank_facts(self, graph: Graph, walk: pagerank.Walk, around: npt.NDArray[np.int64], seeds: Scored) -> Scored:
-        """Facts in two orders, taken in turns; the score is one over the place.
-
-        By mass and fit is right about the one fact that is asked for, by the flow along them about the whole path
-        to an answer: see docs/decisions/011 and 016 for the figures.
-        """
-        mass = np.zeros(graph.size)
-        mass[walk.vertices] = walk.mass
-        source, target, weight, edge = graph.out(around)
-        if len(edge) > FACT_EDGES_MAX:
-            cut = slice(FACT_EDGES_MAX)
-            source, target, weight, edge = source[cut], target[cut], weight[cut], edge[cut]
-        real = edge > PASSAGE_LINK
-        start, target, weight, edge = around[source][real], target[real], weight[real], edge[real]
-        held = _greatest(edge, mass[start] + mass[target])
-        flow = _greatest(edge, weight * (mass[start] / graph.degree[start] + mass[target] / graph.degree[target]))
-        fit = self._fit(list(held))
-        top, fastest = max(held.values(), default=1.0), max(flow.values(), default=1.0)
-        power = self._tuning.fit
-        asked = {fact: score / top * fit.get(fact, UNKNOWN_FIT) ** power for fact, score in held.items()}
-        for fact, score in seeds[: self._tuning.facts]:
-            asked[fact] = asked.get(fact, 0.0) + self._tuning.seed_fact * score
-        lead = {fact: flow.get(fact, 0.0) / fastest * (1.0 + fit.get(fact, UNKNOWN_FIT)) for fact in asked}
-        return _in_turns(_ordered(asked), _ordered(lead))
-
-    def _fit(self, facts: list[int]) -> dict[int, float]:
-        """Cosine of each fact with the question, above 0; none of them where the question has no vector."""
+    def _cosines(self, facts: Ints) -> Floats:
+        """Cosine of each fact with the question; NaN where it has no vector, or the question none."""
         question = self._question.vector
         if not question.any():
-            return {}
-        cosines = self._substrate.index("fact").cosines(np.array(facts, np.int64), question, np.nan)
-        known = ~np.isnan(cosines)
-        ids = np.array(facts, np.int64)[known].tolist()
-        return dict(zip(ids, (np.maximum(cosines[known], 0.0) + 0.05).tolist(), strict=True))
-
-
-def _greatest(edge: npt.NDArray[np.int32], value: npt.NDArray[np.float64]) -> dict[int, float]:
-    """The greatest value of each fact, for the FACTS_FITTED facts with the greatest ones."""
-    order = np.argsort(-value, kind="stable")[: 2 * FACTS_FITTED]
-    found: dict[int, float] = {}
-    for fact, score in zip(edge[order].tolist(), value[order].tolist(), strict=True):
-        found.setdefault(fact, score)
-    return found
-
-
-def _ordered(scores: Mapping[int, float]) -> list[int]:
-    return [fact for fact, _ in sorted(scores.items(), key=lambda item: (-item[1], item[0]))]
-
-
-def _in_turns(first: Sequence[int], second: Sequence[int]) -> Scored:
-    """The first of `first`, then one of each in turn, each fact once; scored by place."""
-    turns = [
-        *first[:1],
-        *itertools.chain.from_iterable(zip(second, [*first[1:], first[0]] if first else [], strict=False)),
-    ]
-    return [(fact, 1.0 / (place + 1)) for place, fact in enumerate(dict.fromkeys(turns))]
+            return np.full(len(facts), np.nan, np.float32)
+        return self._substrate.index("fact").cosines(facts, question, np.nan)
 
 
 def describe_nodes(substrate: Substrate, nodes: Sequence[int]) -> dict[int, str]:

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+Scored = list[tuple[int, float]]
+"""Ids with their scores, best first."""
+
 
 class Tuning(Struct, frozen=True, kw_only=True):
     """Every constant of seeding and ranking.
