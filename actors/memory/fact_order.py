@@ -24,11 +24,10 @@ UNKNOWN_FIT: Final = 0.35
 """The fit of a fact that has no vector yet: what a related one typically has."""
 
 
-def rank(graph: Graph, walk: pagerank.Walk, nodes: Ints, seeds: Scored, cosines: Cosines, tuning: Tuning) -> Scored:
-    """Facts in two orders, taken in turns; the score is one over the place.
-
-    By mass and fit is right about the one fact that is asked for, by the flow along them about the whole path
-    to an answer: see docs/decisions/011 and 016 for the figures.
+def by_walk(
+    graph: Graph, walk: pagerank.Walk, nodes: Ints, seeds: Scored, cosines: Cosines, tuning: Tuning
+) -> tuple[list[int], list[int]]:
+    """Facts in two orders: by the mass around them and their fit, and by the flow along them (decisions 011, 016).
 
     Args:
         nodes: vertices of nodes that the walk reached, by mass.
@@ -51,7 +50,7 @@ def rank(graph: Graph, walk: pagerank.Walk, nodes: Ints, seeds: Scored, cosines:
     for fact, score in seeds[: tuning.facts]:
         asked[fact] = asked.get(fact, 0.0) + tuning.seed_fact * score
     lead = {fact: flow.get(fact, 0.0) / fastest * (1.0 + fit.get(fact, UNKNOWN_FIT)) for fact in asked}
-    return in_turns(_ordered(asked), _ordered(lead))
+    return _ordered(asked), _ordered(lead)
 
 
 def _fit(facts: list[int], cosines: Cosines) -> dict[int, float]:
@@ -75,10 +74,12 @@ def _ordered(scores: Mapping[int, float]) -> list[int]:
     return [fact for fact, _ in sorted(scores.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def in_turns(first: Sequence[int], second: Sequence[int]) -> Scored:
-    """The first of `first`, then one of each in turn, each fact once; scored by place."""
-    turns = [
-        *first[:1],
-        *itertools.chain.from_iterable(zip(second, [*first[1:], first[0]] if first else [], strict=False)),
-    ]
+def in_turns(asked: Sequence[int], lead: Sequence[int], paths: Sequence[int]) -> Scored:
+    """One order of three, each fact once, scored by one over the place.
+
+    First the one fact that is asked for, then the facts on paths; where there are none, the flow and what is
+    asked take turns, and so they do after them.
+    """
+    rest = itertools.chain.from_iterable(zip(lead, [*asked[1:], *asked[:1]], strict=False))
+    turns = itertools.chain(asked[:1], paths, rest)
     return [(fact, 1.0 / (place + 1)) for place, fact in enumerate(dict.fromkeys(turns))]

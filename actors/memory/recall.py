@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 from msgspec import Struct
 
-from . import fact_order, pagerank, seeding
-from .graph import SYNONYM_LINK, vertex_of_node, vertex_of_passage
+from . import fact_order, fact_paths, pagerank, seeding
+from .graph import SYNONYM_LINK, Graph, vertex_of_node, vertex_of_passage
 from .seeding import Scored, Tuning
 from .substrate import Substrate
 from .text import content_words, spans, words
@@ -16,6 +16,7 @@ from .vectors import Floats, Ints
 from .view import View
 
 NEAR_MAX: Final = 400
+NAME_WORDS_MAX: Final = 10
 DOCUMENTS_MAX: Final = 400
 
 
@@ -55,6 +56,7 @@ class Recaller:
         self._tuning = tuning
         self._view: View = substrate.view(question.as_of, question.sources)
         self._ends: dict[int, tuple[int, int]] = {}
+        self._named: list[int] = []
 
     def run(self) -> Found:
         """Search, walk, rank."""
@@ -138,12 +140,13 @@ class Recaller:
         chosen = facts[: self._tuning.facts]
         self._ends.update(self._ends_of([fact for fact, _ in chosen]))
         exact = self._exact_names()
+        self._named.extend(exact)
         nodes = {node for fact, _ in chosen for node in self._ends[fact]} | set(exact)
         return seeding.node_weights(chosen, self._ends, exact, self._documents(nodes), self._tuning)
 
     def _exact_names(self) -> dict[int, float]:
         """Nodes that the question names; a name inside a longer name that was found counts less."""
-        forms = spans(self._question.text[:2_000])
+        forms = spans(self._question.text[:2_000], longest=NAME_WORDS_MAX)
         rows = self._database.rows(
             "SELECT norm, id FROM node WHERE linked >= 0 AND norm IN (SELECT value FROM json_each(?))",
             (json.dumps(forms, ensure_ascii=False),),
@@ -181,6 +184,7 @@ class Recaller:
         for node, weight in self._question.lifted.items():
             if self._visible(node):
                 nodes[node] = nodes.get(node, 0.0) + weight * total
+                self._named.append(node)
         return nodes
 
     def _without_walk(self, facts: Scored, passages: Scored, nodes: Mapping[int, float]) -> Found:
@@ -205,13 +209,28 @@ class Recaller:
         read = list(zip((vertices[odd] // 2).tolist(), mass[odd].tolist(), strict=True))
         return Found(
             nodes=near,
-            facts=fact_order.rank(graph, walk, vertices[~odd], facts, self._cosines, self._tuning),
+            facts=self._rank_facts(graph, walk, vertices[~odd], facts),
             passages=read,
             seeds=sorted(nodes.items(), key=lambda item: (-item[1], item[0])),
             near=vertices[:NEAR_MAX].tolist(),
             residual=walk.residual,
             complete=walk.complete,
         )
+
+    def _rank_facts(self, graph: Graph, walk: pagerank.Walk, nodes: Ints, seeds: Scored) -> Scored:
+        asked, lead = fact_order.by_walk(graph, walk, nodes, seeds, self._cosines, self._tuning)
+        named = np.array(list(dict.fromkeys(self._named)), np.int64)
+        paths = fact_paths.rank(graph, vertex_of_node(named), fact_paths.Known(self._parts, self._cosines))
+        return fact_order.in_turns(asked, lead, paths)
+
+    def _parts(self, facts: Ints) -> tuple[Ints, Ints]:
+        """Subject and relation of each fact, in the order of the ids, which rise."""
+        rows = self._database.rows(
+            "SELECT subject, relation FROM edge WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+            (json.dumps(facts.tolist()),),
+        )
+        table = np.array(rows, np.int64).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
 
     def _cosines(self, facts: Ints) -> Floats:
         """Cosine of each fact with the question; NaN where it has no vector, or the question none."""
