@@ -28,7 +28,7 @@ FITTED_MAX: Final = 512
 """Facts compared with the question, nearest first; the others have the fit of their relation."""
 CROWDED: Final = 0.5
 """A path loses so much times the logarithm of the number of edges at each node it leaves."""
-AGAINST: Final = 0.5
+AGAINST: Final = 1.0
 """What a fact that is walked from its object to its subject loses, in standard deviations of fit."""
 AGAIN: Final = 0.5
 """A relation that fits is worth so much less each time a path comes to it again."""

@@ -218,7 +218,7 @@ class Recaller:
         )
 
     def _rank_facts(self, graph: Graph, walk: pagerank.Walk, nodes: Ints, seeds: Scored) -> Scored:
-        asked, lead = fact_order.by_walk(graph, walk, nodes, seeds, self._cosines, self._tuning)
+        asked, lead = fact_order.by_walk(graph, walk, nodes, seeds, self._ends, self._cosines, self._tuning)
         named = np.array(list(dict.fromkeys(self._named)), np.int64)
         paths = fact_paths.rank(graph, vertex_of_node(named), fact_paths.Known(self._parts, self._cosines))
         return fact_order.in_turns(asked, lead, paths)
