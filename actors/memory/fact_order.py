@@ -59,7 +59,7 @@ def by_walk(
 
 
 def _around(graph: Graph, nodes: Ints, ends: Ends) -> tuple[Ints, Ints, Ints, npt.NDArray[np.float64]]:
-    """Facts at some nodes, then those of `ends`: facts of an entity with itself are in no graph; (fact, a, b, weight)."""
+    """(fact, one end, other end, weight) at some nodes, then of `ends`: what an entity is to itself is in no graph."""
     source, target, weight, edge = graph.out(nodes)
     real = np.flatnonzero(edge > PASSAGE_LINK)[:FACT_EDGES_MAX]
     more = np.array([(fact, *pair) for fact, pair in ends.items()], np.int64).reshape(-1, 3)
