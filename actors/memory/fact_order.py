@@ -66,7 +66,7 @@ def _around(graph: Graph, nodes: Ints, ends: Ends) -> tuple[Ints, Ints, Ints, np
     start, end = vertex_of_node(more[:, 1]), vertex_of_node(more[:, 2])
     within = np.maximum(start, end) < graph.size
     return (
-        np.concatenate((edge[real], more[within, 0])),
+        np.concatenate((edge[real].astype(np.int64), more[within, 0])),
         np.concatenate((nodes[source[real]], start[within])),
         np.concatenate((target[real], end[within])),
         np.concatenate((weight[real].astype(np.float64), np.ones(within.sum()))),
