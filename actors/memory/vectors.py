@@ -84,7 +84,7 @@ class VectorIndex:
         norms = np.sqrt(np.einsum("ij,ij->i", codes, codes, dtype=np.float32))
         self._ids[start:end], self._codes[start:end], self._scale[start:end] = new, codes, 1.0 / norms
         self._bits[:, start:end] = self._signs(codes).T
-        if end <= EXACT_MAX_ROWS:
+        if end <= len(self._exact):
             self._exact[start:end] = codes * self._scale[start:end, None]
         else:
             self._exact = np.zeros((0, self.dimension), np.float32)

@@ -33,6 +33,19 @@ def test_sign_bits_find_what_exact_search_finds(monkeypatch):
     assert set(exact.search(query, 10)[0].tolist()) == set(coarse.search(query, 10)[0].tolist())
 
 
+@pytest.mark.parametrize("room", [0, 9, 10, 11, 20, 21, 300])
+@pytest.mark.parametrize("count", [1, 10, 11, 200])
+def test_an_index_filled_in_blocks_finds_each_row_whatever_room_was_made_for_it(monkeypatch, room, count):
+    monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 10)
+    rows = unit(10, count)
+    index = VectorIndex(64)
+    index.reserve(room, room)
+    for start in range(0, count, 7):
+        part = rows[start : start + 7]
+        index.add(range(start, start + len(part)), quantise(part))
+    assert [index.search(row, 1)[0].tolist() for row in rows] == [[id] for id in range(count)]
+
+
 def test_what_was_removed_is_not_found_and_does_not_eat_the_top():
     rows = unit(3, 2_000)
     index = VectorIndex(64)
