@@ -13,6 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
+Doubles = npt.NDArray[np.float64]
+Columns = tuple[Any, Any, Any, Any]
+"""Entries as arrays: one end, the other end, weight, edge id."""
 OVERLAY_MAX: Final = 20_000
 PASSAGE_LINK: Final = 0
 SYNONYM_LINK: Final = -1
@@ -31,7 +34,8 @@ def vertex_of_passage(passage: Any) -> Any:
 class Half:
     """Half edges sorted by where they start: parallel arrays `start`, `end`, `weight`, `edge`.
 
-    `edge` is the id of the fact, or PASSAGE_LINK, or SYNONYM_LINK.
+    `edge` is the id of the fact, or PASSAGE_LINK, or SYNONYM_LINK. Of each vertex below the highest it is known at
+    which place its half edges begin, so that they are found in two steps, not by search.
     """
 
     def __init__(self, start: Any, end: Any, weight: Any, edge: Any) -> None:
@@ -40,25 +44,26 @@ class Half:
         self.end = np.asarray(end, np.int32)[order]
         self.weight = np.asarray(weight, np.float32)[order]
         self.edge = np.asarray(edge, np.int32)[order]
+        self._first = np.concatenate(([0], np.cumsum(np.bincount(self.start))))
 
     def __len__(self) -> int:
         return len(self.start)
 
     def out(self, vertices: Ints) -> tuple[Ints, Ints]:
         """(index into `vertices`, index into the half edges) of everything that starts there."""
-        low = np.searchsorted(self.start, vertices, "left")
-        count = np.searchsorted(self.start, vertices, "right") - low
-        total = int(count.sum())
+        last = len(self._first) - 1
+        low = self._first[np.minimum(vertices, last)]
+        count = self._first[np.minimum(vertices + 1, last)] - low
         source = np.repeat(np.arange(len(vertices)), count)
-        first = np.repeat(low - np.concatenate(([0], np.cumsum(count)[:-1])), count) if total else low[:0]
-        return source, first + np.arange(total)
+        before = np.cumsum(count) - count
+        return source, np.repeat(low - before, count) + np.arange(len(source))
 
 
 def _both_ways(a: Any, b: Any, weight: Any, edge: Any) -> Half:
-    a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
-    weight, edge = np.asarray(weight, np.float32), np.asarray(edge, np.int64)
-    apart = a != b  # a self loop carries nothing anywhere
-    a, b, weight, edge = a[apart], b[apart], weight[apart], edge[apart]
+    a, b = np.asarray(a, np.int32), np.asarray(b, np.int32)
+    weight, edge = np.asarray(weight, np.float32), np.asarray(edge, np.int32)
+    if (a == b).any():  # a self loop carries nothing anywhere
+        a, b, weight, edge = (column[a != b] for column in (a, b, weight, edge))
     return Half(
         np.concatenate((a, b)), np.concatenate((b, a)), np.concatenate((weight, weight)), np.concatenate((edge, edge))
     )
@@ -67,13 +72,14 @@ def _both_ways(a: Any, b: Any, weight: Any, edge: Any) -> Half:
 class Graph:
     """Weighted undirected graph with `degree` (sum of weights) per vertex; `size` vertices.
 
-    Not safe against a change during a walk: both happen in the actor's lane.
+    Not safe against a change during a walk, nor for two walks at once: all of it happens in the actor's lane.
     """
 
     def __init__(self, a: Any = (), b: Any = (), weight: Any = (), edge: Any = ()) -> None:
         self._base = _both_ways(a, b, weight, edge)
-        self._pending: list[tuple[int, int, float, int]] = []
+        self._pending: list[Columns] = []
         self._overlay: Half | None = None
+        self._blank: tuple[Doubles, Doubles] = (np.zeros(0), np.zeros(0))
         top = int(self._base.start[-1]) + 1 if len(self._base) else 0
         self.degree = np.bincount(self._base.start, self._base.weight, minlength=top)
 
@@ -85,20 +91,24 @@ class Graph:
     @property
     def edges(self) -> int:
         """Undirected entries, changes included."""
-        return len(self._base) // 2 + len(self._pending)
+        return len(self._base) // 2 + self._changes
+
+    @property
+    def _changes(self) -> int:
+        return sum(len(columns[0]) for columns in self._pending)
 
     def change(self, entries: Sequence[tuple[int, int, float, int]]) -> None:
         """Add entries (a, b, weight, edge); the same entry with a negative weight takes it away again."""
         entries = [entry for entry in entries if entry[0] != entry[1]]
         if not entries:
             return
-        self._pending.extend(entries)
+        a, b, weight, edge = (np.array(column) for column in zip(*entries, strict=True))
+        self._pending.append((a, b, weight, edge))
         self._overlay = None
-        a, b, weight = (np.array([entry[i] for entry in entries]) for i in range(3))
         self.reserve(int(max(a.max(), b.max())) + 1)
         np.add.at(self.degree, a, weight)
         np.add.at(self.degree, b, weight)
-        if weight.min() < 0 or len(self._pending) > max(OVERLAY_MAX, len(self._base) // 16):
+        if weight.min() < 0 or self._changes > max(OVERLAY_MAX, len(self._base) // 16):
             self._merge()
 
     def without(self, kind: int) -> "Graph":
@@ -117,13 +127,22 @@ class Graph:
                 (self.degree, np.zeros(max(size, len(self.degree) * 9 // 8) - len(self.degree)))
             )
 
+    def blank(self) -> tuple[Doubles, Doubles]:
+        """Two arrays of a zero for each vertex, to work in; who borrows them leaves them all zero.
+
+        New ones for each walk would cost a page fault for each page that it touches, more than the walk itself.
+        """
+        if len(self._blank[0]) != self.size:
+            self._blank = (np.zeros(self.size), np.zeros(self.size))
+        return self._blank
+
     def _merge(self) -> None:
         if not self._pending:
             return
         extra = _overlay(self._pending)
-        start = np.concatenate((self._base.start, extra.start)).astype(np.int64)
-        end = np.concatenate((self._base.end, extra.end)).astype(np.int64)
-        edge = np.concatenate((self._base.edge, extra.edge))
+        start, end, edge = (
+            np.concatenate((getattr(self._base, name), getattr(extra, name))) for name in ("start", "end", "edge")
+        )
         weight = np.concatenate((self._base.weight, extra.weight)).astype(np.float64)
         order = np.lexsort((edge, end, start))
         start, end, edge, weight = start[order], end[order], edge[order], weight[order]
@@ -138,15 +157,12 @@ class Graph:
 
     def out(self, vertices: Ints) -> tuple[Ints, Ints, npt.NDArray[np.float32], npt.NDArray[np.int32]]:
         """Everything that leaves `vertices`: (index into `vertices`, target, weight, edge id)."""
-        source, at = self._base.out(vertices)
-        parts = (source, self._base.end[at].astype(np.int64), self._base.weight[at], self._base.edge[at])
+        parts = _leaving(self._base, vertices)
         if not self._pending:
             return parts
         if self._overlay is None:
             self._overlay = _overlay(self._pending)
-        extra = self._overlay
-        source, at = extra.out(vertices)
-        more = (source, extra.end[at].astype(np.int64), extra.weight[at], extra.edge[at])
+        more = _leaving(self._overlay, vertices)
         return (
             np.concatenate((parts[0], more[0])),
             np.concatenate((parts[1], more[1])),
@@ -159,6 +175,11 @@ class Graph:
         return [float(self.degree[v]) if v < self.size else 0.0 for v in vertices]
 
 
-def _overlay(pending: list[tuple[int, int, float, int]]) -> Half:
-    a, b, weight, edge = (np.array([entry[i] for entry in pending]) for i in range(4))
+def _leaving(half: Half, vertices: Ints) -> tuple[Ints, Ints, npt.NDArray[np.float32], npt.NDArray[np.int32]]:
+    source, at = half.out(vertices)
+    return source, half.end[at].astype(np.int64), half.weight[at], half.edge[at]
+
+
+def _overlay(pending: Sequence[Columns]) -> Half:
+    a, b, weight, edge = (np.concatenate(column) for column in zip(*pending, strict=True))
     return _both_ways(a, b, weight, edge)

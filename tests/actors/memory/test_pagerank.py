@@ -74,3 +74,31 @@ def test_changes_reach_the_walk_before_and_after_they_are_merged():
 def test_a_self_loop_carries_nothing():
     graph = Graph([1, 1], [1, 2], [9.0, 1.0], [1, 2])
     assert graph.degree[1] == 1.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_walk_leaves_nothing_behind_for_the_next_one(seed):
+    used, rng = random_graph(seed), np.random.default_rng(seed)
+    for budget in (3_000_000, 10, 300, 3_000_000):
+        seeds = rng.choice(np.flatnonzero(used.degree > 0), 5, replace=False)
+        first = push(random_graph(seed), seeds, np.ones(5), budget=budget)
+        again = push(used, seeds, np.ones(5), budget=budget)
+        assert first.vertices.tolist() == again.vertices.tolist(), f"seed {seed}"
+        assert first.mass.tolist() == again.mass.tolist(), f"seed {seed}"
+        assert not any(array.any() for array in used.blank()), f"seed {seed}"
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_each_edge_leaves_from_both_of_its_ends_and_vertices_without_any_have_none(merged):
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(0, 50, (2, 300))
+    graph = Graph(a[:200], b[:200], np.ones(200), np.arange(1, 201))
+    graph.change([(int(x), int(y), 1.0, 201 + i) for i, (x, y) in enumerate(zip(a[200:], b[200:], strict=True))])
+    graph.reserve(500)
+    if merged:
+        graph._merge()
+    asked = np.array([499, *range(60), 120])
+    source, target, _, edge = graph.out(asked)
+    found = sorted(zip(asked[source].tolist(), target.tolist(), edge.tolist(), strict=True))
+    pairs = [(x, y, i + 1) for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)) if x != y]
+    assert found == sorted(pairs + [(y, x, i) for x, y, i in pairs]), "seed 5"
