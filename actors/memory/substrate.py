@@ -2,7 +2,7 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -88,7 +88,6 @@ class Substrate:
         index.reserve(rows, highest)
         for ids, codes in stored_vectors(self.database, kind, dimension):
             index.add(ids, codes)
-        index.relax()
         return index
 
     def present(self) -> View:
@@ -154,13 +153,12 @@ def insert_vectors(database: Database, kind: str, rows: Sequence[tuple[int, Code
     )
 
 
-def stored_vectors(database: Database, kind: str, dimension: int) -> list[tuple[npt.NDArray[np.int64], Codes]]:
-    """All vectors of a kind as blocks of (ids, int8 codes).
+def stored_vectors(database: Database, kind: str, dimension: int) -> Iterator[tuple[npt.NDArray[np.int64], Codes]]:
+    """All vectors of a kind, block by block, as (ids, int8 codes); change nothing while they are read.
 
     sqlite-vec keeps them in blocks of 1,024 with a validity bitmap; reading those tables is 13 times as fast as
     reading row by row (measured, 20,000 rows: 12 against 159 ms).
     """
-    blocks: list[tuple[npt.NDArray[np.int64], Codes]] = []
     for validity, rowids, vectors in database.connection.execute(
         f"SELECT c.validity, c.rowids, v.vectors FROM {kind}_vector_chunks c "
         f"JOIN {kind}_vector_vector_chunks00 v ON v.rowid = c.chunk_id"
@@ -168,8 +166,7 @@ def stored_vectors(database: Database, kind: str, dimension: int) -> list[tuple[
         valid = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little").astype(bool)
         ids = np.frombuffer(rowids, np.int64)
         codes = np.frombuffer(vectors, np.int8).reshape(-1, dimension)
-        blocks.append((ids[valid[: len(ids)]], codes[valid[: len(codes)]]))
-    return blocks
+        yield ids[valid[: len(ids)]], codes[valid[: len(codes)]]
 
 
 def now_ns() -> int:

@@ -4,8 +4,6 @@ The rows come from the sqlite-vec tables and are only a cache of them. Exact sea
 past `EXACT_MAX_ROWS` the sign bits of all rows are compared first (Hamming) and the best are scored exactly.
 """
 
-import mmap
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-Ints = npt.NDArray[np.int64]
+from .rows import Codes, Ints, Rows
+from .signs import Signs
+
 Floats = npt.NDArray[np.float32]
-Codes = npt.NDArray[np.int8]
 
 EXACT_MAX_ROWS: Final = 8_192
 RESCORED_MIN: Final = 1_000
 COMPACT_MIN: Final = 1_000
-IN_FILE_PAST_BYTES: Final = 256 << 20
-"""Rows past so much memory live in an unlinked file, mapped: the kernel keeps what is used and drops the rest."""
+BLOCK: Final = 8_192
 
 
 def quantise(vectors: Floats) -> Codes:
@@ -54,14 +52,12 @@ class VectorIndex:
     def __init__(self, dimension: int, folder: Path | None = None) -> None:
         self.dimension = dimension
         self._folder = folder
-        self._words = -(-dimension // 64)
-        self._mapped: mmap.mmap | None = None
         self._rows = 0
         self._dead = 0
-        self._ids: Ints = np.zeros(0, np.int64)
-        self._codes: Codes = np.zeros((0, dimension), np.int8)
+        self._ids: npt.NDArray[np.int32] = np.zeros(0, np.int32)
+        self._codes = Rows(dimension, folder)
+        self._signs = Signs(dimension)
         self._scale: Floats = np.zeros(0, np.float32)
-        self._bits: npt.NDArray[np.uint64] = np.zeros((self._words, 0), np.uint64)
         self._exact: Floats = np.zeros((0, dimension), np.float32)
         self._place: npt.NDArray[np.int32] = np.full(0, -1, np.int32)
 
@@ -71,21 +67,24 @@ class VectorIndex:
     @property
     def nbytes(self) -> int:
         """Memory held, in bytes."""
-        return sum(a.nbytes for a in (self._ids, self._codes, self._scale, self._bits, self._exact, self._place))
+        held = (self._ids, self._codes, self._scale, self._signs, self._exact, self._place)
+        return sum(part.nbytes for part in held)
 
     def add(self, ids: Iterable[int] | Ints, codes: Codes) -> None:
         """Add rows; an id that is there already is replaced."""
-        new = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), np.int64)
+        new = _array(ids)
         if not len(new):
             return
         self.remove(new)
         start, end = self._rows, self._rows + len(new)
         self._reserve(end, int(new.max()) + 1)
-        norms = np.sqrt(np.einsum("ij,ij->i", codes, codes, dtype=np.float32))
-        self._ids[start:end], self._codes[start:end], self._scale[start:end] = new, codes, 1.0 / norms
-        self._bits[:, start:end] = self._signs(codes).T
+        whole = codes.astype(np.float32)
+        scale = 1.0 / np.sqrt(np.einsum("ij,ij->i", whole, whole))
+        self._ids[start:end], self._scale[start:end] = new, scale
+        self._codes.put(start, codes)
+        self._signs.put(start, codes)
         if end <= len(self._exact):
-            self._exact[start:end] = codes * self._scale[start:end, None]
+            self._exact[start:end] = whole * scale[:, None]
         else:
             self._exact = np.zeros((0, self.dimension), np.float32)
         self._place[new] = np.arange(start, end, dtype=np.int32)
@@ -95,46 +94,20 @@ class VectorIndex:
         """Make room for so many rows with ids up to `highest`, so that filling the index copies nothing."""
         self._reserve(rows, highest + 1)
 
-    def _signs(self, codes: Codes) -> npt.NDArray[np.uint64]:
-        packed = np.packbits(codes > 0, axis=1)
-        padded = np.zeros((len(codes), self._words * 8), np.uint8)
-        padded[:, : packed.shape[1]] = packed
-        return padded.view(np.uint64)
-
     def _reserve(self, rows: int, places: int) -> None:
         if rows > len(self._ids):
             room = max(64, rows, min(2 * len(self._ids), len(self._ids) + 200_000))
             self._ids, self._scale = _grown(self._ids, room), _grown(self._scale, room)
-            self._codes, self._bits = self._codes_grown(room), _wider(self._bits, room)
+            self._codes.reserve(room)
+            self._signs.reserve(room)
             if room <= 2 * EXACT_MAX_ROWS:
                 self._exact = _grown(self._exact, min(room, EXACT_MAX_ROWS))
         if places > len(self._place):
             self._place = _grown(self._place, max(places, len(self._place) * 5 // 4), fill=-1)
 
-    def _codes_grown(self, room: int) -> Codes:
-        if room * self.dimension <= IN_FILE_PAST_BYTES:
-            return _grown(self._codes, room)
-        with tempfile.TemporaryFile(dir=self._folder) as file:
-            file.truncate(room * self.dimension)
-            mapped = mmap.mmap(file.fileno(), 0)
-        bigger = np.frombuffer(mapped, np.int8).reshape(room, self.dimension)
-        for start in range(0, self._rows, 65_536):
-            end = min(start + 65_536, self._rows)
-            bigger[start:end] = self._codes[start:end]
-        mapped.madvise(mmap.MADV_RANDOM)
-        self._mapped = mapped
-        self.relax()
-        return bigger
-
-    def relax(self) -> None:
-        """Give back the memory of mapped rows; they are read again from the file when needed."""
-        if self._mapped is not None:
-            self._mapped.flush()
-            self._mapped.madvise(mmap.MADV_DONTNEED)
-
     def remove(self, ids: Iterable[int] | Ints) -> None:
         """Take rows out; unknown ids are ignored."""
-        rows = self._rows_of(np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), np.int64))
+        rows = self._rows_of(_array(ids))
         if not len(rows):
             return
         self._place[self._ids[rows]] = -1
@@ -147,9 +120,12 @@ class VectorIndex:
 
     def _compact(self) -> None:
         keep = np.flatnonzero(self._ids[: self._rows] >= 0)
-        ids, codes = self._ids[keep].copy(), self._codes[keep].copy()
-        self.__init__(self.dimension, self._folder)
-        self.add(ids, codes)
+        left = VectorIndex(self.dimension, self._folder)
+        left.reserve(len(keep), int(self._ids[keep].max(initial=0)))
+        for start in range(0, len(keep), BLOCK):
+            rows = keep[start : start + BLOCK]
+            left.add(self._ids[rows].astype(np.int64), self._codes.take(rows))
+        self.__dict__ = left.__dict__
 
     def _rows_of(self, ids: Ints) -> Ints:
         inside = ids[(ids >= 0) & (ids < len(self._place))]
@@ -162,8 +138,8 @@ class VectorIndex:
 
     def vectors(self, ids: Iterable[int] | Ints) -> tuple[Ints, Floats]:
         """The ids among `ids` that are there, with their unit vectors (n, d)."""
-        rows = self._rows_of(np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), np.int64))
-        return self._ids[rows], self._codes[rows] * self._scale[rows, None]
+        rows = self._rows_of(_array(ids))
+        return self._ids[rows].astype(np.int64), self._codes.take(rows) * self._scale[rows, None]
 
     def cosines(self, ids: Ints, query: Floats, otherwise: float = 0.0) -> Floats:
         """The cosine of each id, in order; `otherwise` where it has no vector."""
@@ -171,14 +147,21 @@ class VectorIndex:
         rows = np.where(known, self._place[np.where(known, ids, 0)] if len(self._place) else -1, -1)
         found = np.full(len(ids), otherwise, np.float32)
         here = rows >= 0
-        used = _span(query)
-        found[here] = (self._codes[rows[here], used] @ query[used]) * self._scale[rows[here]]
+        found[here] = self._scores(rows[here], query)
         return found
+
+    def _scores(self, rows: Ints, query: Floats) -> Floats:
+        """The cosines of some rows with a query."""
+        used = _span(query)
+        parts = [
+            self._codes.take(rows[start : start + BLOCK], used) @ query[used] for start in range(0, len(rows), BLOCK)
+        ]
+        return np.concatenate(parts) * self._scale[rows] if parts else np.zeros(0, np.float32)
 
     def ids(self) -> Ints:
         """Every id that has a vector."""
         held = self._ids[: self._rows]
-        return held[held >= 0]
+        return held[held >= 0].astype(np.int64)
 
     def search(self, query: Floats, k: int, allowed: Ints | None = None) -> tuple[Ints, Floats]:
         """The k nearest ids with their cosines, best first.
@@ -188,39 +171,27 @@ class VectorIndex:
             allowed: only among these ids.
         """
         if allowed is not None:
-            ids, vectors = self.vectors(allowed)
-            return _best(ids, vectors @ query, k)
-        if self._rows <= EXACT_MAX_ROWS and len(self._exact):
+            rows = self._rows_of(allowed)
+            return _best(self._ids[rows], self._scores(rows, query), k)
+        if self._rows <= len(self._exact):
             used = _span(query)
             scores = self._exact[: self._rows, used] @ query[used]
             scores[self._ids[: self._rows] < 0] = -2
             return _best(self._ids[: self._rows], scores, min(k, len(self)))
-        return self._search_bits(query, k)
-
-    def _search_bits(self, query: Floats, k: int) -> tuple[Ints, Floats]:
-        sign = self._signs((query > 0).astype(np.int8)[None, :])[0]
-        told = self._signs((query != 0).astype(np.int8)[None, :])[0]
-        distance = np.zeros(self._rows, np.uint16)
-        for word in np.flatnonzero(told).tolist():  # a half of the vector that the question leaves out is not compared
-            distance += np.bitwise_count((self._bits[word, : self._rows] ^ sign[word]) & told[word])
-        distance[self._ids[: self._rows] < 0] = 60_000
-        wanted = min(max(RESCORED_MIN, 8 * k), self._rows)
-        rows = np.argpartition(distance, wanted - 1)[:wanted]
-        rows = rows[self._ids[rows] >= 0]
-        used = _span(query)
-        return _best(self._ids[rows], (self._codes[rows, used] @ query[used]) * self._scale[rows], k)
+        rows = self._signs.nearest(query, self._ids[: self._rows] >= 0, max(RESCORED_MIN, 8 * k))
+        return _best(self._ids[rows], self._scores(rows, query), k)
 
     def neighbours(self, vectors: Floats, blocks: Sequence[Block]) -> tuple[Ints, Ints, Floats]:
         """Pairs of (row of `vectors`, id) that are close in any block of their components: (i, ids, cosines)."""
         found: list[tuple[Ints, Ints, Floats]] = []
         wanted = [_slice(vectors, block) for block in blocks]
-        for start in range(0, self._rows if blocks else 0, 8_192):
-            end = min(start + 8_192, self._rows)
-            rows = self._codes[start:end].astype(np.float32)
+        for start in range(0, self._rows if blocks else 0, BLOCK):
+            end = min(start + BLOCK, self._rows)
+            rows = self._codes.block(start, end).astype(np.float32)
             for block, mine in zip(blocks, wanted, strict=True):
                 close = mine @ _slice(rows, block).T
                 i, j = np.nonzero(close >= block.floor)
-                found.append((i, self._ids[start:end][j], close[i, j]))
+                found.append((i, self._ids[start:end][j].astype(np.int64), close[i, j]))
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32)
         i, ids, cosines = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -250,16 +221,14 @@ def _grown(array: Any, room: int, fill: int = 0) -> Any:
     return bigger
 
 
-def _wider(array: Any, room: int) -> Any:
-    bigger = np.zeros((len(array), room), array.dtype)
-    bigger[:, : min(array.shape[1], room)] = array[:, :room]
-    return bigger
+def _array(ids: Iterable[int] | Ints) -> Ints:
+    return np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), np.int64)
 
 
-def _best(ids: Ints, scores: Floats, k: int) -> tuple[Ints, Floats]:
+def _best(ids: npt.NDArray[np.int32], scores: Floats, k: int) -> tuple[Ints, Floats]:
     k = min(k, len(ids))
     if k <= 0:
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
     top = np.argpartition(-scores, k - 1)[:k] if k < len(ids) else np.arange(len(ids))
     order = top[np.lexsort((ids[top], -scores[top]))]
-    return ids[order], scores[order]
+    return ids[order].astype(np.int64), scores[order]

@@ -1,8 +1,11 @@
 """The vector index: exact while small, sign bits when large, nothing left of what was removed."""
 
+import os
+
 import numpy as np
 import pytest
 
+from actors.memory import rows as rows_module
 from actors.memory import vectors
 from actors.memory.vectors import Block, VectorIndex, quantise
 
@@ -23,14 +26,78 @@ def test_the_nearest_come_first_with_their_cosines():
     assert len(set(exact.tolist()) & set(ids.tolist())) >= 4
 
 
-def test_sign_bits_find_what_exact_search_finds(monkeypatch):
-    rows = unit(1, 5_000)
-    query = unit(2, 1)[0]
-    exact, coarse = VectorIndex(64), VectorIndex(64)
-    exact.add(range(5_000), quantise(rows))
-    monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 10)
-    coarse.add(range(5_000), quantise(rows))
-    assert set(exact.search(query, 10)[0].tolist()) == set(coarse.search(query, 10)[0].tolist())
+def near(seed: int, query: np.ndarray, cosines: np.ndarray) -> np.ndarray:
+    """Unit rows at such cosines from a unit query."""
+    away = np.random.default_rng(seed).normal(size=(len(cosines), len(query)))
+    away -= (away @ query)[:, None] * query
+    away /= np.linalg.norm(away, axis=1, keepdims=True)
+    return (cosines[:, None] * query + np.sqrt(1 - cosines[:, None] ** 2) * away).astype(np.float32)
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+@pytest.mark.parametrize("half", [False, True])
+def test_sign_bits_find_in_order_what_is_near(monkeypatch, in_file, half):
+    dimension, count = 384, 20_000
+    query = unit(2, 1, dimension // 2 if half else dimension)[0]
+    rows = unit(1, count, dimension)
+    rows[5_000:5_060, : len(query)] = near(3, query, np.linspace(0.9, 0.5, 60))
+    rows[5_000:5_060, len(query) :] = 0
+    monkeypatch.setattr(rows_module, "IN_FILE_PAST_BYTES", 0 if in_file else 1 << 40)
+    index = VectorIndex(dimension)
+    for start in range(0, count, 4_096):
+        part = rows[start : start + 4_096]
+        index.add(range(start, start + len(part)), quantise(part))
+    asked = np.zeros(dimension, np.float32)
+    asked[: len(query)] = query
+    ids, cosines = index.search(asked, 60)
+    exact = quantise(rows).astype(np.float32)
+    exact = exact @ asked / np.linalg.norm(exact, axis=1)
+    assert set(range(5_000, 5_060)) == set(ids.tolist())
+    assert ids.tolist() == sorted(ids.tolist(), key=lambda row: -exact[row])
+    assert cosines == pytest.approx(exact[ids], abs=1e-5)
+    held, found = index.vectors([5_001, 70_000, 3])
+    assert held.tolist() == [5_001, 3]
+    assert found @ asked == pytest.approx(exact[[5_001, 3]], abs=1e-5)
+    assert (index.nbytes < count * dimension) == in_file
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_model_of_the_index_agrees_through_adding_replacing_removing_and_compacting(monkeypatch, in_file):
+    monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 50)
+    monkeypatch.setattr(vectors, "COMPACT_MIN", 20)
+    monkeypatch.setattr(rows_module, "IN_FILE_PAST_BYTES", 64 * 70 if in_file else 1 << 40)
+    rng = np.random.default_rng(11)
+    index, model = VectorIndex(64), {}
+    for step in range(60):
+        ids = rng.choice(400, 9, replace=False)
+        if step % 3 == 2:
+            gone = rng.choice(400, 60, replace=False)
+            index.remove(gone)
+            model = {row: code for row, code in model.items() if row not in set(gone.tolist())}
+        codes = quantise(rng.normal(size=(9, 64)).astype(np.float32))
+        index.add(ids, codes)
+        model.update(zip(ids.tolist(), codes, strict=True))
+        assert sorted(index.ids().tolist()) == sorted(model), f"seed 11, step {step}"
+        query = unit(step, 1)[0]
+        found, cosines = index.search(query, 5)
+        held = np.array(sorted(model))
+        stored = np.stack([model[row] for row in held.tolist()]).astype(np.float32)
+        exact = stored @ query / np.linalg.norm(stored, axis=1)
+        best = held[np.argsort(-exact)[:5]]
+        assert found.tolist() == best.tolist(), f"seed 11, step {step}"
+        assert cosines == pytest.approx(np.sort(exact)[::-1][:5], abs=1e-5)
+        assert index.cosines(held, query) == pytest.approx(exact, abs=1e-5)
+
+
+def test_rows_stay_in_memory_where_the_disk_has_no_room(monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(rows_module, "IN_FILE_PAST_BYTES", 0)
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    index = VectorIndex(64)
+    index.add(range(100), quantise(unit(12, 100)))
+    assert [index.search(row, 1)[0][0] for row in unit(12, 100)] == list(range(100))
 
 
 @pytest.mark.parametrize("room", [0, 9, 10, 11, 20, 21, 300])
@@ -43,7 +110,7 @@ def test_an_index_filled_in_blocks_finds_each_row_whatever_room_was_made_for_it(
     for start in range(0, count, 7):
         part = rows[start : start + 7]
         index.add(range(start, start + len(part)), quantise(part))
-    assert [index.search(row, 1)[0].tolist() for row in rows] == [[id] for id in range(count)]
+    assert [index.search(row, 1)[0].tolist() for row in rows] == [[row] for row in range(count)]
 
 
 def test_what_was_removed_is_not_found_and_does_not_eat_the_top():
