@@ -2,8 +2,8 @@
 
 import json
 import time
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from .graph import PASSAGE_LINK, SYNONYM_LINK, Graph, vertex_of_node, vertex_of_
 Ints = npt.NDArray[np.int64]
 FAR: Final = 1 << 60
 NS: Final = 1_000_000_000
+FACT: Final = np.dtype([("id", np.int32), ("subject", np.int32), ("object", np.int32), ("weight", np.float32)])
+MENTION: Final = np.dtype([("passage", np.int32), ("node", np.int32)])
+SYNONYM: Final = np.dtype([("a", np.int32), ("b", np.int32), ("cosine", np.float32)])
 
 
 class View:
@@ -51,17 +54,6 @@ def now_seconds() -> int:
     return time.time_ns() // NS
 
 
-def _graph(
-    facts: Ints, weights: npt.NDArray[np.float64], mentions: Ints, synonyms: Sequence[tuple[int, int, float]]
-) -> Graph:
-    close = np.array(synonyms, np.float64).reshape(-1, 3)
-    a = np.concatenate((vertex_of_node(facts[:, 1]), vertex_of_passage(mentions[:, 0]), vertex_of_node(close[:, 0])))
-    b = np.concatenate((vertex_of_node(facts[:, 2]), vertex_of_node(mentions[:, 1]), vertex_of_node(close[:, 1])))
-    weight = np.concatenate((weights, np.ones(len(mentions)), close[:, 2]))
-    edge = np.concatenate((facts[:, 0], np.full(len(mentions), PASSAGE_LINK), np.full(len(close), SYNONYM_LINK)))
-    return Graph(a.astype(np.int64), b.astype(np.int64), weight, edge)
-
-
 def present(database: Database, now: int) -> View:
     """Everything that is stored, not forgotten, and valid now."""
     dated = database.rows(
@@ -71,29 +63,46 @@ def present(database: Database, now: int) -> View:
     )
     hidden = frozenset(edge for edge, begin, end in dated if not begin <= now < end)
     moments = [moment for _, begin, end in dated for moment in (begin, end) if now < moment < FAR]
-    rows = database.rows("SELECT id, subject, object, weight * supports FROM edge WHERE invalidated_ns IS NULL")
-    graph = _from_rows([row for row in rows if row[0] not in hidden] if hidden else rows, database)
+    facts = _facts(
+        database.connection.execute(
+            "SELECT id, subject, object, weight * supports FROM edge WHERE invalidated_ns IS NULL"
+        )
+    )
+    if hidden:
+        facts = facts[~np.isin(facts["id"], list(hidden))]
+    graph = _graph(facts, database)
     return View(
         graph, facts=None, passages=None, hidden=hidden, until=min(moments, default=FAR), closed=np.zeros(0, np.int64)
     )
 
 
-def _from_rows(rows: Sequence[tuple[int, int, int, float]], database: Database, passages: Ints | None = None) -> Graph:
-    table = np.array(rows, np.float64).reshape(-1, 4)
-    mentions = np.array(
-        database.rows(
+def _facts(rows: Iterable[tuple[int, int, int, float]]) -> Any:
+    """(id, subject, object, weight) in arrays, taken row by row: a list of a million rows would be 200 MB."""
+    return np.fromiter(rows, FACT)
+
+
+def _graph(facts: Any, database: Database, passages: Ints | None = None) -> Graph:
+    mentions = np.fromiter(
+        database.connection.execute(
             "SELECT m.passage, m.node FROM mention m JOIN passage p ON p.id = m.passage WHERE p.ended_ns IS NULL"
         )
         if passages is None
-        else database.rows(
+        else database.connection.execute(
             "SELECT passage, node FROM mention WHERE passage IN (SELECT value FROM json_each(?))",
             (json.dumps(passages.tolist()),),
         ),
-        np.int64,
-    ).reshape(-1, 2)
-    return _graph(
-        table[:, :3].astype(np.int64), table[:, 3], mentions, database.rows("SELECT a, b, cosine FROM synonym")
+        MENTION,
     )
+    close = np.fromiter(database.connection.execute("SELECT a, b, cosine FROM synonym"), SYNONYM)
+    a = (vertex_of_node(facts["subject"]), vertex_of_passage(mentions["passage"]), vertex_of_node(close["a"]))
+    b = (vertex_of_node(facts["object"]), vertex_of_node(mentions["node"]), vertex_of_node(close["b"]))
+    weight = (facts["weight"], np.ones(len(mentions), np.float32), close["cosine"])
+    edge = (
+        facts["id"],
+        np.full(len(mentions), PASSAGE_LINK, np.int32),
+        np.full(len(close), SYNONYM_LINK, np.int32),
+    )
+    return Graph(*(np.concatenate(column) for column in (a, b, weight, edge)))
 
 
 def special(database: Database, *, as_of: int | None, sources: Sequence[str] | None, now: int) -> View:
@@ -130,6 +139,8 @@ def special(database: Database, *, as_of: int | None, sources: Sequence[str] | N
         database.rows(f"SELECT p.id FROM passage p WHERE {alive.format('p', 'ended')} {by_source}", args), np.int64
     ).reshape(-1)
     closed = np.array([row[0] for row in rows if row[4]], np.int64)
-    graph = _from_rows([row[:4] for row in rows], database, passages)
-    facts = np.array([row[0] for row in rows], np.int64)
-    return View(graph, facts=facts, passages=passages, hidden=frozenset(), until=FAR, closed=closed)
+    facts = _facts(row[:4] for row in rows)
+    graph = _graph(facts, database, passages)
+    return View(
+        graph, facts=facts["id"].astype(np.int64), passages=passages, hidden=frozenset(), until=FAR, closed=closed
+    )
