@@ -32,7 +32,7 @@ class Lexical:
         expression = " OR ".join('"' + word.replace('"', '""') + '"' for word in wanted)
         table = f"{self._kind}_text"
         rows = self._database.rows(
-            f"SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ? ORDER BY bm25({table}), rowid LIMIT ?",
+            f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ? ORDER BY rank, rowid LIMIT ?",
             (expression, k),
         )
         return [(row, score) for row, score in rows if score > 0]
