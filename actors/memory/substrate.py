@@ -14,6 +14,7 @@ from protocol.errors import Fault
 
 from . import schema, view
 from .database import Database
+from .heap import trim
 from .learning import Learning
 from .lexical import Lexical
 from .vectors import Codes, VectorIndex
@@ -60,6 +61,7 @@ class Substrate:
             self.foreign["fact"] = {fact for (fact,) in rows}
             rows = self.database.rows("SELECT id FROM passage WHERE foreign_text = 1 AND ended_ns IS NULL")
             self.foreign["passage"] = {passage for (passage,) in rows}
+            trim()
 
     def attach(self, fingerprint: str, dimension: int) -> None:
         """Bind an embedder to the file, or see that it is the one that the file was made with; load its vectors.
@@ -95,6 +97,7 @@ class Substrate:
         now = view.now_seconds()
         if self._present is None or now >= self._present.until:
             self._present = view.present(self.database, now)
+            trim()
         return self._present
 
     def view(self, as_of: int | None, sources: Sequence[str] | None) -> View:

@@ -17,6 +17,7 @@ from actors.memory import pagerank
 from actors.memory.embed.base import Floats, Kind
 from actors.memory.graph import Graph
 from validation.result import RESULTS, Goal, Measured
+from validation.stack import Stack
 
 from ._memory import Memory, open_memory
 
@@ -74,12 +75,15 @@ def run(context: Any) -> Measured:
         )
         for r in rows
     ]
+    figures: dict[str, Any] = {"sizes": rows}
     goals += [
         Goal(f"stored per second at {r['edges']:,}", ">= 5,000", r["stored per s"], r["stored per s"] >= 5_000)
         for r in rows
     ]
     if not context.quick:
+        idle = figures["idle"] = _idle()
         goals += [
+            Goal("RSS of an idle memory actor", "<= 400 MB", idle["rss mb"], idle["rss mb"] <= 400),
             Goal("opening 100,000 facts", "<= 1 s", rows[1]["open s"], rows[1]["open s"] <= 1.0),
             Goal("RSS at 1,000,000 facts", "<= 1,200 MB", rows[2]["rss mb"], rows[2]["rss mb"] <= 1_200),
         ]
@@ -89,7 +93,29 @@ def run(context: Any) -> Measured:
         "embedding apart: vectors are drawn, of the default embedder's length; no synonym edges",
         "recall times are processor time of the one thread that does it; wall times are given beside the load",
     ]
-    return Measured(headline=f"recall {line}", figures={"sizes": rows}, goals=goals, n=ASKED, notes=notes)
+    return Measured(headline=f"recall {line}", figures=figures, goals=goals, n=ASKED, notes=notes)
+
+
+def _held(process: psutil.Process) -> dict[str, int]:
+    """Resident memory, and how much of it is the process's own and how much are mapped files."""
+    held = process.memory_info()
+    return {
+        "rss mb": round(held.rss / 1e6),
+        "rss anon mb": round((held.rss - held.shared) / 1e6),
+        "rss file mb": round(held.shared / 1e6),
+    }
+
+
+def _idle() -> dict[str, int]:
+    """What the memory actor of a fresh daemon holds, with the default embedder loaded and used once."""
+    with Stack() as stack:
+        client, patience = stack.client(), {"deadline_ms": 120_000, "verbosity": "detail"}
+        told = client.call("memory", "ingest", {"triples": [["Ada", "works at", "the lab"]], "wait": True}, **patience)
+        assert told["status"] == "ok" and not told.get("notes"), told  # noqa: PT018 - waited for its vectors
+        found = client.call("memory", "recall", {"query": "where does Ada work?"}, **patience)
+        assert found["status"] == "ok" and not found.get("notes"), found  # noqa: PT018 - searched with the model
+        actor = next(process for process in stack.processes() if "actors.memory" in " ".join(process.cmdline()))
+        return _held(actor)
 
 
 def _triples(size: int) -> Iterator[list[list[str]]]:
@@ -126,7 +152,7 @@ def _measure(context: Any, size: int) -> dict[str, Any]:
             context.progress(f"{size:,}: opened in {open_s:.2f} s")
             memory.settle()
             took = _ask(memory, size)
-            rss = psutil.Process().memory_info().rss
+            held = _held(psutil.Process())
             walk = _walk(memory.store().present().graph)
         return {
             "edges": size,
@@ -138,7 +164,7 @@ def _measure(context: Any, size: int) -> dict[str, Any]:
             "recall p95 ms": round(float(np.percentile([cpu for _, cpu in took], 95)), 1),
             "wall p50 ms": round(float(np.percentile([wall for wall, _ in took], 50)), 1),
             "load 1 min": round(os.getloadavg()[0], 1),
-            "rss mb": round(rss / 1e6),
+            **held,
             "peak rss mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
             "file mb": round(path.stat().st_size / 1e6),
             "walk": walk,

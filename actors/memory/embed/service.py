@@ -15,6 +15,7 @@ from actors.base import Job
 from actors.lane import Lane
 from protocol.errors import Fault
 
+from ..heap import trim
 from ..substrate import Text
 from ..vectors import Codes, quantise
 from . import choose
@@ -51,6 +52,7 @@ class EmbedService:
         started = time.monotonic()
         try:
             self.embedder = await self._lane.run(gently, self._loader, self.choice)
+            await self._lane.run(trim)
             self.state = f"ready ({time.monotonic() - started:.1f} s to load)"
         except EmbedderError as error:
             self.state = f"failed: {error}"
