@@ -78,6 +78,7 @@ class Graph:
     def __init__(self, a: Any = (), b: Any = (), weight: Any = (), edge: Any = ()) -> None:
         self._base = _both_ways(a, b, weight, edge)
         self._pending: list[Columns] = []
+        self._changes = 0
         self._overlay: Half | None = None
         self._blank: tuple[Doubles, Doubles] = (np.zeros(0), np.zeros(0))
         top = int(self._base.start[-1]) + 1 if len(self._base) else 0
@@ -93,10 +94,6 @@ class Graph:
         """Undirected entries, changes included."""
         return len(self._base) // 2 + self._changes
 
-    @property
-    def _changes(self) -> int:
-        return sum(len(columns[0]) for columns in self._pending)
-
     def change(self, entries: Sequence[tuple[int, int, float, int]]) -> None:
         """Add entries (a, b, weight, edge); the same entry with a negative weight takes it away again."""
         entries = [entry for entry in entries if entry[0] != entry[1]]
@@ -104,6 +101,7 @@ class Graph:
             return
         a, b, weight, edge = (np.array(column) for column in zip(*entries, strict=True))
         self._pending.append((a, b, weight, edge))
+        self._changes += len(entries)
         self._overlay = None
         self.reserve(int(max(a.max(), b.max())) + 1)
         np.add.at(self.degree, a, weight)
@@ -139,7 +137,7 @@ class Graph:
     def _merge(self) -> None:
         if not self._pending:
             return
-        extra = _overlay(self._pending)
+        extra = self._changed()
         start, end, edge = (
             np.concatenate((getattr(self._base, name), getattr(extra, name))) for name in ("start", "end", "edge")
         )
@@ -153,16 +151,21 @@ class Graph:
         kept = first[weight > 1e-6]  # noqa: PLR2004 - what was taken away again is gone
         self._base = Half(start[kept], end[kept], weight[weight > 1e-6], edge[kept])  # noqa: PLR2004
         self.degree = np.bincount(self._base.start, self._base.weight, minlength=self.size)
-        self._pending, self._overlay = [], None
+        self._pending, self._changes, self._overlay = [], 0, None
+
+    def _changed(self) -> Half:
+        """The overlay; what was added since it was last asked for is joined to what it held."""
+        if self._overlay is None:
+            a, b, weight, edge = (np.concatenate(column) for column in zip(*self._pending, strict=True))
+            self._pending, self._overlay = [(a, b, weight, edge)], _both_ways(a, b, weight, edge)
+        return self._overlay
 
     def out(self, vertices: Ints) -> tuple[Ints, Ints, npt.NDArray[np.float32], npt.NDArray[np.int32]]:
         """Everything that leaves `vertices`: (index into `vertices`, target, weight, edge id)."""
         parts = _leaving(self._base, vertices)
         if not self._pending:
             return parts
-        if self._overlay is None:
-            self._overlay = _overlay(self._pending)
-        more = _leaving(self._overlay, vertices)
+        more = _leaving(self._changed(), vertices)
         return (
             np.concatenate((parts[0], more[0])),
             np.concatenate((parts[1], more[1])),
@@ -178,8 +181,3 @@ class Graph:
 def _leaving(half: Half, vertices: Ints) -> tuple[Ints, Ints, npt.NDArray[np.float32], npt.NDArray[np.int32]]:
     source, at = half.out(vertices)
     return source, half.end[at].astype(np.int64), half.weight[at], half.edge[at]
-
-
-def _overlay(pending: Sequence[Columns]) -> Half:
-    a, b, weight, edge = (np.concatenate(column) for column in zip(*pending, strict=True))
-    return _both_ways(a, b, weight, edge)
