@@ -34,26 +34,25 @@ class Rows:
         return self._held.nbytes
 
     def reserve(self, room: int) -> None:
-        """Make room for so many rows. Where the disk is full they stay in memory."""
-        if self._file is None and room * self._dimension > IN_FILE_PAST_BYTES:
-            self._move(room)
-        if self._file is not None:
-            os.posix_fallocate(self._file.fileno(), 0, room * self._dimension)
-        elif room > len(self._held):
+        """Make room for so many rows. Where the disk is full they stay in memory, or come back to it."""
+        size = room * self._dimension
+        if self._file is None and size > IN_FILE_PAST_BYTES:
+            self._move(size)
+        elif self._file is not None and not _allocated(self._file, size):
+            self._held = self.block(0, os.fstat(self._file.fileno()).st_size // self._dimension)
+            self._file.close()
+            self._file = None
+        if self._file is None and room > len(self._held):
             held = np.zeros((room, self._dimension), np.int8)
             held[: len(self._held)] = self._held
             self._held = held
 
-    def _move(self, room: int) -> None:
+    def _move(self, size: int) -> None:
         file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - closed when the rows go
-        try:
-            os.posix_fallocate(file.fileno(), 0, room * self._dimension)
-        except OSError:
-            file.close()
-            return
         weakref.finalize(self, file.close)
-        held, self._held, self._file = self._held, self._held[:0].copy(), file
-        self.put(0, held)
+        if _allocated(file, size):
+            held, self._held, self._file = self._held, self._held[:0].copy(), file
+            self.put(0, held)
 
     def put(self, start: int, codes: Codes) -> None:
         """Write rows from `start` on, into room that was reserved."""
@@ -81,3 +80,12 @@ class Rows:
             return self._held[start:end]
         read = os.pread(self._file.fileno(), (end - start) * self._dimension, start * self._dimension)
         return np.frombuffer(read, np.int8).reshape(-1, self._dimension)
+
+
+def _allocated(file: Any, size: int) -> bool:
+    """Whether the disk had room for the file to grow to `size` bytes; what is allocated can be written for sure."""
+    try:
+        os.posix_fallocate(file.fileno(), 0, size)
+    except OSError:
+        return False
+    return True

@@ -89,15 +89,24 @@ def test_a_model_of_the_index_agrees_through_adding_replacing_removing_and_compa
         assert index.cosines(held, query) == pytest.approx(exact, abs=1e-5)
 
 
-def test_rows_stay_in_memory_where_the_disk_has_no_room(monkeypatch):
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize("room_for", [0, 1, 2])
+def test_rows_are_in_memory_again_when_the_disk_has_no_room_left(monkeypatch, room_for):
+    allocated = []
+
+    def allocate(fd: int, offset: int, size: int) -> None:
+        if len(allocated) >= room_for:
+            raise OSError(28, "No space left on device")
+        allocated.append(os.ftruncate(fd, offset + size))
 
     monkeypatch.setattr(rows_module, "IN_FILE_PAST_BYTES", 0)
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    index = VectorIndex(64)
-    index.add(range(100), quantise(unit(12, 100)))
-    assert [index.search(row, 1)[0][0] for row in unit(12, 100)] == list(range(100))
+    monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 10)
+    monkeypatch.setattr(os, "posix_fallocate", allocate)
+    index, rows = VectorIndex(64), unit(12, 1_000)
+    for start in range(0, 1_000, 100):
+        index.add(range(start, start + 100), quantise(rows[start : start + 100]))
+    assert len(allocated) == room_for
+    assert [int(index.search(row, 1)[0][0]) for row in rows] == list(range(1_000))
+    assert index.nbytes > 64_000
 
 
 @pytest.mark.parametrize("room", [0, 9, 10, 11, 20, 21, 300])
