@@ -10,6 +10,7 @@ from .clock import Budget
 from .dsl.faults import Defect, ProblemError
 from .dsl.logiclm import read_program
 from .dsl.problem import Problem, read
+from .dsl.spelling import respelled
 from .outcomes import refused
 from .smtlib.serve import check_script, solve_script
 from .solve import solve
@@ -37,7 +38,7 @@ def _outcome(task: Task, budget: Budget, tell: Tell) -> Outcome:
     if "smt2" in given:
         solving = task.action == "reason.solve"
         return solve_script(params, budget, tell) if solving else check_script(params, budget)
-    problem = _problem(task, given)
+    problem = respelled(_problem(task, given))
     if task.action == "reason.solve":
         return solve(problem, params, budget, tell)
     return check(problem, params, budget)

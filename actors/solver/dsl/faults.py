@@ -45,11 +45,11 @@ class ProblemError(Exception):
 
 def near(word: str, known: Iterable[str], count: int = 3) -> list[str]:
     """The known names most like `word`, likeness of case ignored; at most `count`."""
-    by_fold: dict[str, str] = {}
-    for name in known:
-        by_fold.setdefault(name.casefold(), name)
+    by_fold: dict[str, list[str]] = {}
+    for name in dict.fromkeys(known):
+        by_fold.setdefault(name.casefold(), []).append(name)
     found = difflib.get_close_matches(word.casefold()[:60], list(by_fold), n=count, cutoff=0.6)
-    return [by_fold[fold] for fold in found]
+    return [name for fold in found for name in by_fold[fold]][:count]
 
 
 def listing(names: Iterable[str], limit: int = 12) -> str:

@@ -13,14 +13,14 @@ def undeclared(declarations: Declarations, items: list[Item]) -> dict[str, list[
     known = set(declarations.names()) | {name.casefold() for name in declarations.members()}
     found: dict[str, list[Item]] = {}
     for item in items:
-        for name in dict.fromkeys(_names(item.node, frozenset())):
+        for name in dict.fromkeys(free_names(item.node)):
             if name not in known and name.casefold() not in known:
                 found.setdefault(name, []).append(item)
     return found
 
 
-def _names(node: Node, bound: frozenset[str]) -> Iterator[str]:
-    """The free names of a tree, unknown functions not among them."""
+def free_names(node: Node, bound: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The names of a tree that no quantifier binds, functions not among them."""
     match node:
         case Name(text=text):
             if text not in bound:
@@ -28,14 +28,14 @@ def _names(node: Node, bound: frozenset[str]) -> Iterator[str]:
         case Comprehension(binders=binders, where=where, body=body):
             inner = bound
             for binder in binders:
-                yield from _names(binder.domain, inner)
+                yield from free_names(binder.domain, inner)
                 inner = inner | {binder.name}
             for part in (where, body):
                 if part is not None:
-                    yield from _names(part, inner)
+                    yield from free_names(part, inner)
         case Apply() | Node():
             for child in children(node):
-                yield from _names(child, bound)
+                yield from free_names(child, bound)
 
 
 def unknown_calls(declarations: Declarations, node: Node) -> Iterator[Apply]:
