@@ -39,16 +39,15 @@ def by_walk(
         nodes: vertices of nodes that the walk reached, by mass.
         seeds: facts that search found; ends: subject and object of those that count.
     """
-    mass = np.zeros(graph.size)
-    mass[walk.vertices] = walk.mass
     facts, start, target, weight = _around(graph, nodes[:FACT_NODES], ends)
-    held = mass[start] + mass[target]
+    from_mass, to_mass = walk.mass_at(start), walk.mass_at(target)
+    held = from_mass + to_mass
+    flow = weight * (from_mass / _divisor(graph, start) + to_mass / _divisor(graph, target))
     if len(facts) > 2 * FACTS_FITTED:
         most = np.argpartition(-held, 2 * FACTS_FITTED)[: 2 * FACTS_FITTED]
-        facts, start, target, weight, held = facts[most], start[most], target[most], weight[most], held[most]
+        facts, held, flow = facts[most], held[most], flow[most]
     facts, once = np.unique(facts, return_index=True)  # a fact is met from both its ends, with the same figures
-    start, target, weight, held = start[once], target[once], weight[once], held[once]
-    flow = weight * (mass[start] / _divisor(graph, start) + mass[target] / _divisor(graph, target))
+    held, flow = held[once], flow[once]
     found = cosines(facts)
     fit = np.where(np.isnan(found), UNKNOWN_FIT, np.maximum(found, 0.0) + 0.05)
     asked = held / (held.max(initial=0.0) or 1.0) * fit**tuning.fit

@@ -22,13 +22,20 @@ BUDGET_EDGES: Final = 3_000_000
 
 
 class Walk(Struct, frozen=True):
-    """A walk's result: the vertices reached with their mass, what was left undistributed, and the work done."""
+    """A walk's result: the vertices reached, ascending, with their mass, what was left undistributed, the work done."""
 
     vertices: Ints
     mass: Doubles
     residual: float
     edges: int
     complete: bool
+
+    def mass_at(self, vertices: Ints) -> Doubles:
+        """The mass of each of some vertices; 0 where the walk did not come."""
+        if not len(self.vertices):
+            return np.zeros(len(vertices))
+        place = np.minimum(np.searchsorted(self.vertices, vertices), len(self.vertices) - 1)
+        return np.where(self.vertices[place] == vertices, self.mass[place], 0.0)
 
 
 def push(
