@@ -95,7 +95,7 @@ class Daemon:
     ) -> None:
         sessions = Sessions(time.monotonic)
         self._actors = Actors(endpoints.actors_endpoint(), back)
-        performer = Performer(self._actors, Advisor(self._actors))
+        performer = Performer(self._actors, Advisor(self._actors), sessions.drop_results)
         meta = Meta(self._actors, sessions)
 
         async def batch(task: Task) -> Outcome:

@@ -35,11 +35,16 @@ _NO_HANDLERS: Final[Mapping[str, OwnHandler]] = {}
 
 
 class Performer:
-    """Does requests. `own` holds the handlers of the daemon's own actions, set once they exist."""
+    """Does requests. `own` holds the handlers of the daemon's own actions, set once they exist.
 
-    def __init__(self, actors: Actors, advisor: Advisor) -> None:
+    Args:
+        on_destroyed: called when something stored was taken away, as by a forget or a restore.
+    """
+
+    def __init__(self, actors: Actors, advisor: Advisor, on_destroyed: Callable[[], None]) -> None:
         self._actors = actors
         self._advisor = advisor
+        self._on_destroyed = on_destroyed
         self.own: Mapping[str, OwnHandler] = _NO_HANDLERS
 
     async def perform(self, task: Task) -> Served:
@@ -51,6 +56,8 @@ class Performer:
         except Fault as fault:
             advisory = fault.failure.details if fault.failure.code == "discouraged" else None
             return Served(result=fault.failure, advisory=advisory)
+        if task.request.action.destructive and isinstance(served.result, Outcome):
+            self._on_destroyed()
         self._advisor.note_end(served.advisory, "error" if isinstance(served.result, Failure) else "ok")
         return served
 

@@ -77,6 +77,12 @@ class Cache:
         """The keys of the results kept, cursors left out."""
         return [name for name in self._kept if not name.startswith(_CURSOR)]
 
+    def clear(self) -> None:
+        """Drop everything; who asks for it is told that it has expired."""
+        for key in list(self._kept):
+            self._drop(key)
+            self._gone.append(key)
+
     def _shrink(self) -> None:
         oldest_allowed = self._clock() - SESSION_CACHE_MAX_AGE_S
         while self._kept:
@@ -163,6 +169,11 @@ class Sessions:
         self._sessions.move_to_end(session_id)
         self._forget_unused()
         return session
+
+    def drop_results(self) -> None:
+        """Empty every cache: what was forgotten must not be read from an answer of before."""
+        for session in self._sessions.values():
+            session.cache.clear()
 
     def __len__(self) -> int:
         return len(self._sessions)

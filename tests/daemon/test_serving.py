@@ -56,6 +56,19 @@ def test_a_result_kept_under_a_key_outlives_the_client_that_stored_it(stack):
     assert envelope["data"]["actions"][0]["action"] == "memory.recall"
 
 
+def test_what_was_forgotten_is_in_no_kept_result_of_any_session(stack):
+    session = uuid.uuid4().hex
+    name = f"Zorvex {session[:6]}"
+    with stack.client("first") as first, stack.client("second") as second:
+        ingest(first, f"t-{session}", [[name, "lives in", "Qualdor"]])
+        first.call("memory", "recall", {"query": name}, session_id=session, store_as="kept")
+        again = {"query": "$cache.kept.facts.0.object"}
+        assert first.call("memory", "recall", again, session_id=session)["status"] == "ok"
+        assert second.call("memory", "forget", {"source": f"t-{session}"})["status"] == "ok"
+        told = first.call("memory", "recall", again, session_id=session)
+        assert told["status"] == "error" and "expired" in told["summary"]
+
+
 def test_a_key_that_was_never_stored_is_told_with_the_keys_there_are(client):
     """Nothing is guessed in its place."""
     envelope = client.call("memory", "recall", {"query": "$cache.nope.x"}, session_id=uuid.uuid4().hex)

@@ -41,6 +41,17 @@ def test_the_oldest_results_go_when_the_cache_is_full():
     assert not cache.put("e", third * 4)
 
 
+def test_what_is_dropped_in_all_sessions_is_told_as_expired():
+    sessions = Sessions(Clock())
+    for name in ("one", "other"):
+        sessions.get(name).cache.put("kept", [1])
+    sessions.drop_results()
+    for name in ("one", "other"):
+        with pytest.raises(Fault, match="has expired"):
+            sessions.get(name).cache.get("kept")
+        assert sessions.get(name).cache.size_bytes == 0
+
+
 def test_the_longest_unused_session_goes_when_there_are_too_many():
     """A daemon that runs for months does not grow without end."""
     sessions = Sessions(Clock())
