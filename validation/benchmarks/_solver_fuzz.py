@@ -11,14 +11,15 @@ from typing import Any
 import anyio
 import msgspec
 
-from actors.solver.forking import Zygote
-from actors.solver.process import Ended, Worker, WorkerDied
+from actors.solver.pool import Pool
+from actors.solver.process import Ended, WorkerDied
 from actors.solver.wire import Task, frame
 
 from ._solver_hostile import Hostile
 
 BUDGET_MS = 400
 AT_ONCE = 2
+WAIT_S = 60.0
 
 
 class Watch:
@@ -89,44 +90,42 @@ def fuzz(count: int, seed: int, scripts: list[str], progress: Callable[[str], No
 async def _feed(hostile: Hostile, count: int, progress: Callable[[str], None]) -> Tally:
     tally = Tally()
     places = iter(range(count))
-    zygote = await Zygote.start()
 
-    async def work() -> None:
+    async def work(pool: Pool) -> None:
         for number in places:
             kind, action, params = hostile.request()
-            end, text, seconds = await _one(zygote, tally, action, params)
+            end, text, seconds = await _one(pool, tally, action, params)
             tally.count(kind, end, text, seconds)
             if end in {"process ended", "internal"}:
                 progress(f"{kind} {end} {text} {params!r}"[:1000])
             if (number + 1) % max(1, count // 20) == 0:
                 progress(f"hostile: {number + 1} of {count}, {dict(tally.ends)}")
 
-    try:
-        async with anyio.create_task_group() as tasks:
+    async with anyio.create_task_group() as tasks:
+        pool = Pool(tasks, at_work=AT_ONCE)
+        pool.start()
+        async with anyio.create_task_group() as clients:
             for _ in range(AT_ONCE):
-                tasks.start_soon(work)
-    finally:
-        await zygote.kill()
+                clients.start_soon(work, pool)
+        await pool.close()
     return tally
 
 
-async def _one(zygote: Zygote, tally: Tally, action: str, params: dict[str, Any]) -> tuple[str, str, float]:
-    """How it ended, in which words, and the seconds from the task to that end, the killing included."""
+async def _one(pool: Pool, tally: Tally, action: str, params: dict[str, Any]) -> tuple[str, str, float]:
+    """How it ended, in which words, and the seconds from the task to that end."""
     given = {name: value for name, value in params.items() if value is not None}
     try:
         task = frame(Task(action=action, params=given, budget_ms=BUDGET_MS))
     except (OverflowError, UnicodeEncodeError, RecursionError, msgspec.MsgspecError):
         return "refused before sending", "", 0.0
-    worker = await Worker.spawn(zygote)
-    tally.sandboxes[worker.sandbox] += 1
-    started = time.monotonic()
-    try:
-        end, text = _end(await worker.run(task, BUDGET_MS))
-    except WorkerDied:
-        end, text = "process ended", ""
-    finally:
-        await worker.kill()
-    return end, text, time.monotonic() - started
+    async with pool.worker(WAIT_S) as worker:
+        tally.sandboxes[worker.sandbox] += 1
+        started = time.monotonic()
+        try:
+            end, text = _end(await worker.run(task, BUDGET_MS))
+        except WorkerDied:
+            end, text = "process ended", ""
+        return end, text, time.monotonic() - started
 
 
 def _end(ended: Ended) -> tuple[str, str]:

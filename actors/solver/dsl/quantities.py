@@ -34,11 +34,7 @@ def _minus(_: str, args: list[Any]) -> Any:
     found = flat(args)
     if len(found) == 1:
         return _Negative(found[0]) if isinstance(found[0], Member | str) else -as_number(found[0])
-    return _difference(found[0], found[1:])
-
-
-def _difference(first: Any, rest: Sequence[Any]) -> Any:
-    return _added([first, *(_minus("neg", [value]) for value in rest)])
+    return _added([*flat(args[:1]), *(_minus("neg", [value]) for value in args[1:])])
 
 
 def _added(values: Sequence[Any]) -> Any:

@@ -225,6 +225,8 @@ class Cells:
             return ListTerm(
                 [self.merge(conditions, [value.items[at] for value in lists]) for at in range(width)], lists[0].base
             )
+        if any(isinstance(value, ListTerm) for value in values):
+            raise ExpressionError("a list and a single value stand for each other", fix="give the branches one form")
         terms = self.compare.align([value for value in values if isinstance(value, Term)])
         chosen = terms[-1]
         for condition, term in zip(reversed(conditions[:-1]), reversed(terms[:-1]), strict=True):

@@ -50,6 +50,10 @@ def _count(encoder: "Encoder", node: Apply, env: "Env") -> Term:
         return _counting(encoder, node.args, env)
     if len(lists) == 2 and not singles:  # noqa: PLR2004
         return add([as_number(encoder.compare.one_of(item, lists[1].flat())) for item in lists[0].flat()])
+    if len(lists) > 1 or len(singles) > 2:  # noqa: PLR2004
+        raise ExpressionError(
+            f"count is given {len(lists)} lists and {len(singles)} single values", fix="count(list, value)"
+        )
     found = _occurrences(encoder, lists[0].flat(), singles[0])
     return boolean(encoder.compare.equal(found, singles[1])) if len(singles) == 2 else found  # noqa: PLR2004
 

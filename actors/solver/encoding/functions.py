@@ -70,14 +70,23 @@ def _difference(encoder: "Encoder", node: Apply, env: "Env") -> Term | None:
 
 
 def _negative(encoder: "Encoder", node: Apply, env: "Env") -> Term:
-    terms = numbers(encoder, node.args, env)
+    terms = [_subtracted(encoder, arg, env) for arg in node.args]
     if len(terms) == 1:
         return negate(terms[0])
     return add([terms[0], *(negate(term) for term in terms[1:])])
 
 
+def _subtracted(encoder: "Encoder", arg: Node, env: "Env") -> Term:
+    value = encoder.value(arg, env)
+    if isinstance(value, ListTerm):
+        raise ExpressionError("a list is subtracted", fix="subtract its items, or sum(list)")
+    return number(value, note=_quiet if value.kind == "bool" else encoder.note)
+
+
 def _subtract(encoder: "Encoder", node: Apply, env: "Env") -> Term:
     first, *rest = node.args
+    if not rest:
+        return _negative(encoder, node, env)
     return _sum(encoder, Apply("+", (first, *(Apply("neg", (arg,)) for arg in rest))), env)
 
 

@@ -129,8 +129,13 @@ def _lexicographic(encoder: "Encoder", node: Apply, env: "Env") -> Term:
 
 def _value_precede(encoder: "Encoder", node: Apply, env: "Env") -> Term:
     listed = [at for at, arg in enumerate(node.args) if isinstance(encoder.value(arg, env), ListTerm)]
-    items = flat(encoder, node.args[listed[0]], env) if listed else []
-    first, second = [encoder.terms([arg], env)[0] for at, arg in enumerate(node.args) if at not in listed][:2]
+    singles = [encoder.terms([arg], env)[0] for at, arg in enumerate(node.args) if at not in listed]
+    if len(listed) != 1 or len(singles) != 2:  # noqa: PLR2004
+        raise ExpressionError(
+            "value_precede needs one list and two values", fix="value_precede(list, first value, second value)"
+        )
+    items = flat(encoder, node.args[listed[0]], env)
+    first, second = singles
     parts: list[Any] = []
     for at, item in enumerate(items):
         before = disjunction([equal(encoder, earlier, first) for earlier in items[:at]])
