@@ -17,7 +17,7 @@ from protocol.action import Outcome
 from .forking import Zygote, ZygoteDied
 from .wire import HEADER_BYTES, HERE, MAX_FRAME_BYTES, Final, FromWorker, Interim, Warm, decode_reply
 
-FORK_MAX_S = 10.0
+FORK_MAX_S = 20.0
 """A fork takes milliseconds; a zygote that has not done it by then hangs or is stopped."""
 EXIT_MAX_S = 5.0
 OVERRUN_S = 0.25

@@ -140,9 +140,9 @@ async def _interrupted() -> Played:
 
             tasks.start_soon(interrupt)
             reply = await ask(actor, Solve(smt2=NESTED, timeout_ms=1500))
-        return reply.result == "unknown" and reply.ms <= 1500 + GRACE_MS and not psutil.pid_exists(
-            pid
-        ), f"{reply.result} after {reply.ms:.0f} ms"
+        took = await _gone([pid], GRACE_MS / 1000)
+        right = reply.result == "unknown" and reply.ms <= 1500 + GRACE_MS and not _alive(pid)
+        return right, f"{reply.result} after {reply.ms:.0f} ms, its worker gone {1000 * took:.0f} ms later"
 
 
 async def _own_session() -> Played:
@@ -168,11 +168,16 @@ async def _orphaned() -> Played:
     process.kill()
     process.wait()
     process.stdout.close()
-    killed = time.monotonic()
-    while any(map(_alive, children)) and time.monotonic() - killed < 5:
-        await anyio.sleep(0.01)
-    took = time.monotonic() - killed
+    took = await _gone(children, 5)
     return pid in children and took < WORKER_GONE_S, f"{len(children)} workers gone after {took:.2f} s"
+
+
+async def _gone(pids: list[int], within_s: float) -> float:
+    """Wait for the end of all, not longer than `within_s`; the seconds waited."""
+    started = time.monotonic()
+    while any(map(_alive, pids)) and time.monotonic() - started < within_s:
+        await anyio.sleep(0.01)
+    return time.monotonic() - started
 
 
 def _alive(pid: int) -> bool:
