@@ -19,6 +19,7 @@ from msgspec import Struct
 from .command import MARK, Launch
 
 OOM_SCORE_ADJ: Final = 700
+CLOSE_WAIT_S: Final = 0.2
 PR_SET_CHILD_SUBREAPER: Final = 36
 SHIM: Final = str(Path(__file__).with_name("launch.py"))
 READ_BYTES: Final = 65_536
@@ -192,7 +193,8 @@ class Child:
                     os.waitpid(pid, os.WNOHANG)
 
     def close(self) -> None:
-        """Let go of its descriptors."""
-        self._popen.poll()
+        """Let go of its descriptors; one that was just killed is waited for, one that survives KILL is not."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._popen.wait(CLOSE_WAIT_S)
         self._output.close()
         os.close(self.pidfd)

@@ -42,13 +42,10 @@ async def running():
 
 
 def children() -> list[int]:
-    """The zygotes and workers of this process that still live."""
-    found = psutil.Process().children(recursive=True)
-    return [
-        one.pid
-        for one in found
-        if one.is_running() and one.status() != psutil.STATUS_ZOMBIE and "zygote" in " ".join(one.cmdline())
-    ]
+    """The zygotes and workers of this process that still live, not those of a daemon that other tests share."""
+    zygotes = [one for one in psutil.Process().children() if "zygote" in " ".join(one.cmdline())]
+    found = [*zygotes, *(worker for zygote in zygotes for worker in zygote.children())]
+    return [one.pid for one in found if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
 
 
 async def until(happened):
