@@ -21,6 +21,7 @@ from .wire import FORK, READY
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _START_MAX_S: Final = 60.0
 _EXIT_MAX_S: Final = 5.0
+_DYING_S: Final = 0.05
 
 
 class ZygoteDied(Exception):  # noqa: N818
@@ -33,8 +34,10 @@ class Zygote:
     def __init__(self, process: anyio.abc.Process, control: socket.socket) -> None:
         self._process = process
         self._control = control
-        self._hangup = select.poll()
-        self._hangup.register(control, 0)
+        self._pidfd = os.pidfd_open(process.pid)
+        self._end = select.poll()
+        self._end.register(self._pidfd, select.POLLIN)
+        self._killed = False
 
     @property
     def pid(self) -> int:
@@ -43,8 +46,19 @@ class Zygote:
 
     @property
     def alive(self) -> bool:
-        """Whether it still holds its socket. The kernel closes that before it kills the workers of a dead zygote."""
-        return self._control.fileno() >= 0 and not self._hangup.poll(0)
+        """Whether it runs and has not been told to end."""
+        return not self._killed and not self._end.poll(0)
+
+    async def survives(self) -> bool:
+        """Whether it is still there a moment after a worker of it ended.
+
+        The kernel signals the workers of a dying zygote an instant before it tells of the zygote's own end. (The end of
+        its control socket tells less: a fork that has just begun still holds a copy.)
+        """
+        with anyio.move_on_after(_DYING_S):
+            if self.alive:
+                await anyio.wait_readable(self._pidfd)
+        return self.alive
 
     @classmethod
     async def start(cls) -> "Zygote":
@@ -104,9 +118,16 @@ class Zygote:
     async def kill(self) -> None:
         """End it, and with it, by their parent-death signal, all workers forked from it; safe under cancellation."""
         with anyio.CancelScope(shield=True), anyio.move_on_after(_EXIT_MAX_S):
+            self._killed = True
             self._control.close()
             if self._process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
             await self._process.wait()
             await self._process.aclose()
+        self._close()
+
+    def _close(self) -> None:
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1

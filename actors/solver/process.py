@@ -54,10 +54,10 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs; only until `kill`."""
+        """Whether the process runs, and its zygote, whose end would be its own; only until `kill`."""
         ended = select.poll()
         ended.register(self._pidfd, select.POLLIN)
-        return not ended.poll(0)
+        return self._zygote.alive and not ended.poll(0)
 
     @classmethod
     async def spawn(cls, zygote: Zygote) -> "Worker":
@@ -114,7 +114,7 @@ class Worker:
                     if isinstance(message, Interim):
                         interim = message.outcome
             except anyio.BrokenResourceError:
-                raise self._died() from None
+                raise await self._died() from None
             except Orphaned:
                 raise
             except WorkerDied:
@@ -132,8 +132,8 @@ class Worker:
             await anyio.wait_readable(self._pidfd)
         os.close(self._pidfd)
 
-    def _died(self) -> WorkerDied:
-        return WorkerDied() if self._zygote.alive else Orphaned()
+    async def _died(self) -> WorkerDied:
+        return WorkerDied() if await self._zygote.survives() else Orphaned()
 
     async def _receive(self) -> FromWorker:
         header = await self._exactly(HEADER_BYTES)
@@ -150,7 +150,7 @@ class Worker:
             try:
                 self._buffer += await self._stream.receive()
             except (anyio.EndOfStream, anyio.BrokenResourceError):
-                raise self._died() from None
+                raise await self._died() from None
         part = bytes(self._buffer[:count])
         del self._buffer[:count]
         return part
