@@ -23,7 +23,7 @@ def numbers(encoder: "Encoder", args: Sequence[Node], env: "Env") -> list[Term]:
     """The arguments as numbers, lists opened; an item under a condition counts 0 when it is not there."""
     found: list[Term] = []
     for condition, term in encoder.guarded(args, env):
-        value = number(term, note=_quiet if term.kind == "bool" else encoder.note)
+        value = _counted(encoder, term)
         found.append(choose(condition, value, Term(value.kind, 0)))
     return found
 
@@ -33,44 +33,50 @@ def _quiet(_: str) -> None:
 
 
 def _sum(encoder: "Encoder", node: Apply, env: "Env") -> Term:
-    if node.op == "+" and len(node.args) >= 2 and (moved := _difference(encoder, node, env)) is not None:  # noqa: PLR2004
-        return moved
-    return add(numbers(encoder, node.args, env))
+    """A sum, whose subtractions are written as `neg`; each part is encoded once, however deep sums are nested."""
+    if node.op != "+" or any(isinstance(arg, Comprehension | ListNode) for arg in node.args):
+        return add(numbers(encoder, node.args, env))
+    parts: list[tuple[int, Term]] = []
+    for arg in node.args:
+        if isinstance(arg, Apply) and arg.op == "neg" and len(arg.args) == 1:
+            parts.append((-1, _subtracted(encoder, arg.args[0], env)))
+        else:
+            parts += [(1, term) for _, term in encoder.guarded([arg], env)]
+    enums = [term for _, term in parts if term.kind == "enum"]
+    if len(parts) > 1 and enums:
+        return _moved(encoder, parts, enums[0].enum)
+    return add([_signed(sign, _counted(encoder, term)) for sign, term in parts])
 
 
-def _difference(encoder: "Encoder", node: Apply, env: "Env") -> Term | None:
-    """Enum arithmetic inside a sum whose subtractions are written as `neg`."""
-    signed = [
-        (-1, arg.args[0]) if isinstance(arg, Apply) and arg.op == "neg" and len(arg.args) == 1 else (1, arg)
-        for arg in node.args
-    ]
-    if any(isinstance(arg, Comprehension | ListNode) for _, arg in signed):
-        return None
-    values = [(sign, encoder.value(arg, env)) for sign, arg in signed]
-    places = [(sign, term) for sign, term in values if isinstance(term, Term) and term.kind == "enum"]
-    if not places:
-        return None
-    enum = places[0][1].enum
+def _moved(encoder: "Encoder", parts: Sequence[tuple[int, Term]], enum: Any) -> Term:
+    """Enum arithmetic: the distance of two values, or a value moved by a whole number."""
     total: list[Term] = []
     balance = 0
-    for sign, term in values:
-        if isinstance(term, Term) and term.kind in {"enum", "member"}:
-            term = encoder.compare.align([term, Term("enum", 0, enum)])[0]  # noqa: PLW2901
+    for sign, term in parts:
+        if term.kind in {"enum", "member"}:
             balance += sign
-            part = integer(term.value)
-        else:
-            part = number(term, note=encoder.note)
-            if part.kind == "real":
-                raise ExpressionError("an enum value is moved by a real number", fix="use a whole number")
-        total.append(part if sign > 0 else negate(part))
+            total.append(_signed(sign, integer(encoder.compare.align([term, Term("enum", 0, enum)])[0].value)))
+            continue
+        moved = number(term, note=encoder.note)
+        if moved.kind == "real":
+            raise ExpressionError("an enum value is moved by a real number", fix="use a whole number")
+        total.append(_signed(sign, moved))
     if balance not in {0, 1}:
         raise ExpressionError("two enum values are added", fix="subtract them for their distance, or use position(x)")
     result = add(total)
     return Term("enum", result.value, enum) if balance == 1 else result
 
 
+def _signed(sign: int, term: Term) -> Term:
+    return term if sign > 0 else negate(term)
+
+
+def _counted(encoder: "Encoder", term: Term) -> Term:
+    return number(term, note=_quiet if term.kind == "bool" else encoder.note)
+
+
 def _negative(encoder: "Encoder", node: Apply, env: "Env") -> Term:
-    terms = [_subtracted(encoder, arg, env) for arg in node.args]
+    terms = [_counted(encoder, _subtracted(encoder, arg, env)) for arg in node.args]
     if len(terms) == 1:
         return negate(terms[0])
     return add([terms[0], *(negate(term) for term in terms[1:])])
@@ -80,7 +86,7 @@ def _subtracted(encoder: "Encoder", arg: Node, env: "Env") -> Term:
     value = encoder.value(arg, env)
     if isinstance(value, ListTerm):
         raise ExpressionError("a list is subtracted", fix="subtract its items, or sum(list)")
-    return number(value, note=_quiet if value.kind == "bool" else encoder.note)
+    return value
 
 
 def _subtract(encoder: "Encoder", node: Apply, env: "Env") -> Term:
