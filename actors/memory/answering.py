@@ -34,14 +34,14 @@ def answer(
         text=query,
         vector=vectors.search,
         foreign=vectors.foreign,
-        k=params.k,
+        max_facts=params.k if params.max_facts is None else params.max_facts,
         walk=params.mode == "ppr",
         as_of=as_of,
         sources=None if params.sources is None else tuple(params.sources),
         lifted={one.node: one.strength * params.lambda_ * BOOST_SCALE for one in meanings},
     )
     found = Recaller(store, question, tuning).run()
-    facts = _facts(store, found.facts[: params.k if params.max_facts is None else params.max_facts], as_of)
+    facts = _facts(store, found.facts[: question.max_facts], as_of)
     lifted = {node for node, _ in found.seeds} & set(question.lifted)
     nodes = _nodes(store, found.nodes[: params.k], lifted)
     passages = _passages(store, found.passages[: params.k])

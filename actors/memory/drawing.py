@@ -20,7 +20,7 @@ def draw(store: Substrate, params: words.Picture, vectors: QueryVectors | None, 
     """
     graph = store.present().graph
     if params.query is not None and vectors is not None:
-        question = Question(text=params.query, vector=vectors.search, foreign=vectors.foreign, k=params.max_nodes)
+        question = Question(text=params.query, vector=vectors.search, foreign=vectors.foreign)
         found = Recaller(store, question, tuning).run()
         masses = dict(found.nodes[: params.max_nodes])
         drawn = picture.draw(store, graph, masses, [node for node, _ in found.seeds], f"Recall: {params.query}")

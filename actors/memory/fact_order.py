@@ -5,7 +5,7 @@ decisions 011, 016 and 017 have the figures.
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -77,15 +77,23 @@ def _divisor(graph: Graph, vertices: Ints) -> npt.NDArray[np.float64]:
     return np.where(degree > 0, degree, 1.0)
 
 
-def in_turns(asked: Sequence[int], lead: Sequence[int], paths: Sequence[int]) -> Scored:
-    """One order of three, each fact once, scored by one over the place.
+def in_turns(asked: Sequence[int], lead: Sequence[int], paths: Sequence[int], limit: int) -> Scored:
+    """One order of three, each fact once, scored by one over the place; `limit` facts at most.
 
     First the one fact that is asked for. After it the facts on paths, one by mass and fit after every PATHS_RUN of
     them; what is left by flow and by mass and fit in turns, which is all there is where no path is.
     """
-    turns = list(asked[:1])
+    found: dict[int, None] = {}
+    for fact in _turns(asked, lead, paths):
+        if len(found) >= limit:
+            break
+        found.setdefault(fact)
+    return [(fact, 1.0 / (place + 1)) for place, fact in enumerate(found)]
+
+
+def _turns(asked: Sequence[int], lead: Sequence[int], paths: Sequence[int]) -> Iterator[int]:
+    yield from asked[:1]
     for run in range(-(-len(paths) // PATHS_RUN)):
-        turns += paths[run * PATHS_RUN : (run + 1) * PATHS_RUN]
-        turns += asked[run + 1 : run + 2]
-    turns += itertools.chain.from_iterable(zip(lead, [*asked[1:], *asked[:1]], strict=True))
-    return [(fact, 1.0 / (place + 1)) for place, fact in enumerate(dict.fromkeys(turns))]
+        yield from paths[run * PATHS_RUN : (run + 1) * PATHS_RUN]
+        yield from asked[run + 1 : run + 2]
+    yield from itertools.chain.from_iterable(zip(lead, [*asked[1:], *asked[:1]], strict=True))

@@ -32,6 +32,7 @@ AGAINST: Final = 1.0
 """What a fact that is walked from its object to its subject loses, in standard deviations of fit."""
 AGAIN: Final = 0.5
 """A relation that fits is worth so much less each time a path comes to it again."""
+_AGAIN: Final = AGAIN ** np.arange(HOPS)
 SHRINK: Final = 0.5
 """A relation's fit is shrunk as if so many average facts of it were known beside."""
 
@@ -65,7 +66,7 @@ def rank(graph: Graph, named: Ints, known: Known) -> list[int]:
     at = np.zeros(paths.facts.shape, np.int64)
     at[taken] = place
     gain = np.where(taken, fits[at], 0.0)
-    gain *= np.where(gain > 0, AGAIN ** _repeats(np.where(taken, relations[at], -1)), 1.0)
+    gain *= np.where(gain > 0, _AGAIN[_repeats(np.where(taken, relations[at], -1))], 1.0)
     gain -= AGAINST * (taken & (subjects[at] * 2 != paths.starts))
     crowd = np.where(taken, graph.degree[paths.starts], 1.0)
     score = (gain - CROWDED * np.log(np.maximum(crowd, 1.0))).sum(axis=1)

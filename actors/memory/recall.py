@@ -26,7 +26,7 @@ class Question(Struct, frozen=True, kw_only=True):
     text: str
     vector: Floats
     foreign: Floats | None = None
-    k: int
+    max_facts: int = 1_000
     walk: bool = True
     as_of: int | None = None
     sources: tuple[str, ...] | None = None
@@ -220,17 +220,8 @@ class Recaller:
     def _rank_facts(self, graph: Graph, walk: pagerank.Walk, nodes: Ints, seeds: Scored) -> Scored:
         asked, lead = fact_order.by_walk(graph, walk, nodes, seeds, self._ends, self._cosines, self._tuning)
         named = np.array(list(dict.fromkeys(self._named)), np.int64)
-        paths = fact_paths.rank(graph, vertex_of_node(named), fact_paths.Known(self._parts, self._cosines))
-        return fact_order.in_turns(asked, lead, paths)
-
-    def _parts(self, facts: Ints) -> tuple[Ints, Ints]:
-        """Subject and relation of each fact, in the order of the ids, which rise."""
-        rows = self._database.rows(
-            "SELECT subject, relation FROM edge WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-            (json.dumps(facts.tolist()),),
-        )
-        table = np.array(rows, np.int64).reshape(-1, 2)
-        return table[:, 0], table[:, 1]
+        paths = fact_paths.rank(graph, vertex_of_node(named), fact_paths.Known(self._substrate.parts.of, self._cosines))
+        return fact_order.in_turns(asked, lead, paths, self._question.max_facts)
 
     def _cosines(self, facts: Ints) -> Floats:
         """Cosine of each fact with the question; NaN where it has no vector, or the question none."""

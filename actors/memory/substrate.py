@@ -17,6 +17,7 @@ from .database import Database
 from .heap import trim
 from .learning import Learning
 from .lexical import Lexical
+from .parts import Parts
 from .vectors import Codes, VectorIndex
 from .view import View
 from .writing import Written
@@ -34,6 +35,7 @@ class Substrate:
         self.database = Database(path, before_migration=before_migration)
         self.facts = Lexical(self.database, "fact")
         self.passages = Lexical(self.database, "passage")
+        self.parts = Parts(self.database)
         self.vectors: dict[str, VectorIndex] = {}
         self.fingerprint: str | None = self.database.meta("fingerprint")
         self.learning: Learning | None = None
@@ -117,6 +119,8 @@ class Substrate:
     def absorb(self, written: Written) -> None:
         """Bring the indexes in step with a committed write; what is new gets its vectors later, by `embed_later`."""
         self.generation += 1
+        if written.gone_facts:
+            self.parts.forget()
         gone = (written.gone_nodes, written.gone_facts, written.gone_passages)
         for kind, removed in zip(KINDS, gone, strict=True):
             if kind in self.vectors:
@@ -129,7 +133,8 @@ class Substrate:
             self._present.graph.change(written.entries)
 
     def forget_views(self) -> None:
-        """Throw the graphs away; they are read anew when next asked for."""
+        """Throw away what was read of facts and the graphs; it is read anew when next asked for."""
+        self.parts.forget()
         self._present = None
         self._special.clear()
         self.generation += 1

@@ -84,10 +84,10 @@ def test_the_paths_stay_within_their_limit_and_repeat_no_fact_however_dense_the_
 
 def test_the_first_place_is_what_is_asked_for_and_every_fact_comes_once():
     asked, lead, paths = [7, 1, 2, 3], [3, 2, 1, 7], [4, 5, 6, 8]
-    order = [fact for fact, _ in fact_order.in_turns(asked, lead, paths)]
+    order = [fact for fact, _ in fact_order.in_turns(asked, lead, paths, 99)]
     assert order == [7, 4, 5, 6, 1, 8, 2, 3]
-    assert [fact for fact, _ in fact_order.in_turns(asked, lead, [])] == [7, 3, 1, 2]
-    assert fact_order.in_turns([], [], []) == []
+    assert [fact for fact, _ in fact_order.in_turns(asked, lead, [], 99)] == [7, 3, 1, 2]
+    assert fact_order.in_turns([], [], [], 99) == []
 
 
 def test_a_fact_of_an_entity_with_itself_is_told_although_no_walk_goes_along_it():
