@@ -57,7 +57,7 @@ def answer(
         mode=params.mode,
     )
     return Outcome(
-        summary=_summary(reply),
+        summary=_summary(reply, query),
         data=reply,
         partial=not found.complete,
         notes=() if found.complete else ("the walk stopped at its work budget; ranks further down may be off",),
@@ -148,17 +148,31 @@ def _passages(store: Substrate, scored: Scored) -> list[words.PassageHit]:
     return hits
 
 
-def _summary(reply: words.Recalled) -> str:
+def _summary(reply: words.Recalled, query: str) -> str:
     if not reply.nodes and not reply.facts and not reply.passages:
         return "Nothing fitting is stored."
-    parts: list[str] = []
-    if reply.facts:
-        first = reply.facts[0]
-        parts.append(f"best: {first.subject} {first.relation} {first.object}")
-    elif reply.nodes:
-        parts.append(f"best: {reply.nodes[0].name}")
+    best = "; ".join(_told(fact) for fact in _chain(reply.facts, query))
+    if not best and reply.nodes:
+        best = reply.nodes[0].name
     counts = f"{len(reply.facts)} facts, {len(reply.nodes)} names, {len(reply.passages)} passages"
-    return f"Recalled {counts}" + (f"; {parts[0]}." if parts else ".")
+    return f"Recalled {counts}" + (f"; best: {best}." if best else ".")
+
+
+def _told(fact: words.Fact) -> str:
+    return f"{fact.subject} {fact.relation} {fact.object}"
+
+
+def _chain(facts: Sequence[words.Fact], query: str) -> Sequence[words.Fact]:
+    """The first fact, and the second where it goes on from that end of the first which the question does not name.
+
+    Small models answer from this sentence: where a question takes two steps, it must not end after one.
+    """
+    if len(facts) <= 1:
+        return facts
+    named = set(spans(query[:2_000]))
+    ends = [end for end in (facts[0].subject, facts[0].object) if normal(end) not in named]
+    goes_on = len(ends) == 1 and ends[0] in (facts[1].subject, facts[1].object)
+    return facts[: 2 if goes_on else 1]
 
 
 def _next(reply: words.Recalled, store: Substrate, params: words.Recall) -> str | None:

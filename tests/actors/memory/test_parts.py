@@ -8,7 +8,7 @@ from validation.benchmarks._memory import open_memory
 def stored(memory, ids):
     rows = memory.actor.file.store().database.rows("SELECT id, subject, relation FROM edge ORDER BY id")
     known = {row[0]: row[1:] for row in rows}
-    return [known[id] for id in ids]
+    return [known[fact] for fact in ids]
 
 
 def test_parts_are_those_of_the_file_in_any_order_and_again():
