@@ -1,4 +1,4 @@
-"""`chrysalis memory import|export|reindex|graph` and `chrysalis backup list|restore`."""
+"""`chrysalis memory import|export|reindex|graph` and `chrysalis backup make|list|restore`."""
 
 import argparse
 import json
@@ -24,6 +24,7 @@ CHUNK_BYTES: Final = 300_000
 AGAIN: Final = {
     "ingest": "Run the same command again: what was stored is kept, and nothing is stored twice.",
     "reindex": "Run the same command again: it goes on where it stopped.",
+    "backup": "Run `chrysalis backup list`: only a whole, verified backup is there.",
     "restore": "Run `chrysalis backup list`: the state before is there when the backup was put back.",
     "export": "Run the same command again.",
     "graph": "Run the same command again.",
@@ -53,6 +54,7 @@ def register(subparsers: Any) -> None:
     draw.add_argument("-o", "--output", default="memory.html", help="where to (default: %(default)s)")
     backup = subparsers.add_parser("backup", help="verified backups of the memory")
     verbs = backup.add_subparsers(dest="verb", metavar="VERB", required=True)
+    _add(verbs, "make", "take one now", run_make)
     _add(verbs, "list", "show them", run_list)
     restore = _add(verbs, "restore", "put one back; the present state is kept as another", run_restore)
     restore.add_argument("name", help="as `chrysalis backup list` shows it")
@@ -237,6 +239,15 @@ def run_graph(options: argparse.Namespace) -> int:
     return _end(options, body, ok=True, text=f"{envelope['summary']} {path}")
 
 
+def run_make(options: argparse.Namespace) -> int:
+    """Take a backup now."""
+    with _connect() as client:
+        envelope = _call(client, "backup", {})
+    if envelope["status"] != "ok":
+        return _failed(options, envelope)
+    return _end(options, envelope["data"], ok=True, text=envelope["summary"])
+
+
 def run_list(options: argparse.Namespace) -> int:
     """Show the backups, newest first."""
     with _connect() as client:
@@ -252,7 +263,8 @@ def run_list(options: argparse.Namespace) -> int:
         table.add_column(heading, justify="right" if heading in {"facts", "MiB"} else "left", no_wrap=True)
     for one in backups:
         table.add_row(one["name"], one["made"], one["reason"], str(one["edges"]), f"{one['size_bytes'] / 2**20:.1f}")
-    Console().print(table if backups else "There are no backups yet; forget and consolidate make one before they act.")
+    none = "There are no backups yet: `chrysalis backup make` takes one; forget and consolidate do so before they act."
+    Console().print(table if backups else none)
     return 0
 
 

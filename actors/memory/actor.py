@@ -13,7 +13,7 @@ import psutil
 from actors.base import Actor, Handler, Job
 from actors.lane import Lane
 from protocol import settings
-from protocol.action import Outcome
+from protocol.action import NoParams, Outcome
 from protocol.actions import memory as words
 from protocol.errors import Fault, ParamFault
 
@@ -62,6 +62,7 @@ class MemoryActor(Actor):
             "memory.forget": self.forget,
             "memory.consolidate": self.consolidate,
             "memory.restore": self.restore,
+            "memory.backup": self.backup,
             "memory.stats": self.stats,
             "memory.reindex": self.reindex,
             "memory.export": self.export,
@@ -206,6 +207,16 @@ class MemoryActor(Actor):
             data=reply,
             next_action=str(refused) if refused else None,
         )
+
+    async def backup(self, job: Job, params: NoParams) -> Outcome:  # noqa: ARG002 - takes none
+        """Take a verified backup because somebody wants one."""
+
+        def take() -> words.Backup:
+            job.check()
+            return self.file.backups.make(self.file.store().database.connection, "asked")
+
+        made = await self._lane.run(take)
+        return Outcome(summary=f"Backup {made.name} is made and verified: {made.edges} facts.", data=made)
 
     def _restore(self, job: Job, name: str) -> words.Restored:
         try:

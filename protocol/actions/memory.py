@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-from ..action import Action, Params
+from ..action import Action, NoParams, Params
 
 K = Annotated[int, Meta(ge=1, le=1000)]
 RequestId = Annotated[str, Meta(min_length=1, max_length=200, description="Same id again: the write is applied once")]
@@ -341,6 +341,16 @@ ACTIONS: tuple[Action, ...] = (
         example={},
         read_only=False,
         destructive=True,
+    ),
+    _action(
+        "backup",
+        "take a verified backup now",
+        NoParams,
+        Backup,
+        example={},
+        read_only=False,
+        operator_only=True,
+        deadline_ms=600_000,
     ),
     _action("stats", "counts and state of the store", StatsParams, MemoryStats, example={}, hidden=True),
     _action(

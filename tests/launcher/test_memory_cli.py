@@ -44,6 +44,17 @@ def test_facts_go_in_and_out_and_a_backup_brings_them_back(run, tmp_path):
     assert json.loads(out)["facts"] >= 450
 
 
+def test_a_backup_can_be_taken_at_will_and_holds_what_was_there(run, tmp_path):
+    fact = '{"triples": [["the lighthouse", "stands on", "the cape"]], "source": "cape"}'
+    assert run("call", "memory", "ingest", fact)[0] == 0
+    made = json.loads(run("backup", "make", "--json")[1])
+    assert made["reason"] == "asked" and made["edges"] >= 1
+    assert run("call", "memory", "forget", '{"source": "cape"}')[0] == 0
+    assert run("backup", "restore", made["name"])[0] == 0
+    assert run("memory", "export", str(tmp_path / "all.jsonl"), "--json")[0] == 0
+    assert "the lighthouse" in (tmp_path / "all.jsonl").read_text()
+
+
 def test_a_picture_is_written_and_an_unknown_entity_is_told(run, tmp_path):
     assert run("call", "memory", "ingest", '{"triples": [["the mill", "stands by", "the river"]]}')[0] == 0
     page = tmp_path / "mill.html"
