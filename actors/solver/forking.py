@@ -22,6 +22,7 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 _START_MAX_S: Final = 60.0
 _EXIT_MAX_S: Final = 5.0
 _DYING_S: Final = 0.05
+_LOOK_EVERY_S: Final = 0.005
 
 
 class ZygoteDied(Exception):  # noqa: N818
@@ -56,8 +57,8 @@ class Zygote:
         its control socket tells less: a fork that has just begun still holds a copy.)
         """
         with anyio.move_on_after(_DYING_S):
-            if self.alive:
-                await anyio.wait_readable(self._pidfd)
+            while self.alive:  # noqa: ASYNC110 - several may ask at once, but only one may wait for a descriptor
+                await anyio.sleep(_LOOK_EVERY_S)
         return self.alive
 
     @classmethod

@@ -245,3 +245,17 @@ async def test_requests_at_once_come_out_of_different_forks():
             for number in range(12):
                 tasks.start_soon(one, number)
         assert sorted(models) == list(range(12))
+
+
+async def test_workers_that_end_at_the_same_time_are_told_apart_from_a_lost_zygote():
+    async with running() as actor:
+        await in_reserve(actor)
+        found = []
+
+        async def crash():
+            found.append(await solve(actor, Solve(smt2=HUGE)))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(6):
+                tasks.start_soon(crash)
+        assert [outcome.data.reason for outcome in found] == ["memory"] * 6
