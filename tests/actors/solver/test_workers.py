@@ -1,5 +1,6 @@
 """The pool of single-use workers: deadlines, cancellation, crashes, order, and nothing left behind."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -43,9 +44,12 @@ async def running():
 
 def children() -> list[int]:
     """The zygotes and workers of this process that still live, not those of a daemon that other tests share."""
-    zygotes = [one for one in psutil.Process().children() if "zygote" in " ".join(one.cmdline())]
-    found = [*zygotes, *(worker for zygote in zygotes for worker in zygote.children())]
-    return [one.pid for one in found if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    found: list[int] = []
+    for one in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            if "zygote" in " ".join(one.cmdline()):
+                found += [one.pid, *(worker.pid for worker in one.children())]
+    return found
 
 
 async def until(happened):
