@@ -26,7 +26,7 @@ BATCH: Final = 256
 RETRY_S: Final = 5.0
 """After an embedder that did not answer."""
 LOOK_EVERY_S: Final = 0.5
-MARGIN_S: Final = 0.2
+MARGIN_S: Final = 1.0
 """What a wait leaves of a job's time for its answer."""
 RENEWING_KEY: Final = "renewing"
 NODE_TEXTS: Final = "SELECT id, name FROM node WHERE linked >= 0"

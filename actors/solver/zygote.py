@@ -6,6 +6,7 @@ warm-up runs without time limits, because Z3 starts a thread for each limit that
 """
 
 import gc
+import importlib.util
 import os
 import signal
 import socket
@@ -40,8 +41,15 @@ _WARMING: Final = (
 )
 
 
+_LAZY: Final = ("_pylong",)
+"""Modules of Python's own that it imports when first needed: this one, since 3.12, to write huge integers as text."""
+
+
 def warm_up() -> None:
     """Solve something small on each path, so that whatever loads on first use is loaded."""
+    for name in _LAZY:
+        if importlib.util.find_spec(name):
+            importlib.import_module(name)
     for task in _WARMING:
         serve(task, Unlimited(), _ignore)
     prepare()
