@@ -161,10 +161,10 @@ def _value_precede(_: str, args: list[Any]) -> bool:
     items = next(value for value in args if isinstance(value, Items)).flat()
     first, second = [value for value in args if not isinstance(value, Items)]
     for item in items:
-        if equal(item, first):
-            return True
         if equal(item, second):
             return False
+        if equal(item, first):
+            return True
     return True
 
 

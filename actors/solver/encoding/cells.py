@@ -221,7 +221,12 @@ class Cells:
     def merge(self, conditions: Sequence[Any], values: Sequence[Value]) -> Value:
         if all(isinstance(value, ListTerm) for value in values):
             lists = [value for value in values if isinstance(value, ListTerm)]
-            width = min(len(value.items) for value in lists)
+            width = len(lists[0].items)
+            if any(len(value.items) != width for value in lists):
+                lengths = " and ".join(sorted({str(len(value.items)) for value in lists}))
+                raise ExpressionError(
+                    f"lists of {lengths} items stand for each other", fix="make the lists equally long"
+                )
             return ListTerm(
                 [self.merge(conditions, [value.items[at] for value in lists]) for at in range(width)], lists[0].base
             )

@@ -67,12 +67,17 @@ def _cardinality(encoder: "Encoder", node: Apply, env: "Env") -> Term:
     if isinstance(first, Comprehension | ListNode) or isinstance(encoder.value(first, env), ListTerm):
         first, rest = rest[0], [node.args[0], *rest[1:]]
     bound = number(encoder.value(first, env))
-    if len(rest) == 2 and not isinstance(rest[0], Comprehension) and isinstance(encoder.value(rest[0], env), ListTerm):  # noqa: PLR2004
+    if len(rest) == 2 and not isinstance(rest[1], Comprehension | ListNode):  # noqa: PLR2004
         value = encoder.value(rest[1], env)
-        if isinstance(value, Term):
-            return boolean(
-                encoder.compare.compare(op, _occurrences(encoder, flat(encoder, rest[0], env), value), bound)
+        listed = isinstance(rest[0], Comprehension) or isinstance(encoder.value(rest[0], env), ListTerm)
+        if listed and isinstance(value, Term):
+            found = add(
+                [
+                    as_number(conjunction([condition, equal(encoder, item, value)]))
+                    for condition, item in encoder.guarded(rest[:1], env)
+                ]
             )
+            return boolean(encoder.compare.compare(op, found, bound))
     return boolean(encoder.compare.compare(op, _counting(encoder, rest, env), bound))
 
 
@@ -82,7 +87,7 @@ def _some_one(encoder: "Encoder", node: Apply, env: "Env") -> Term:
 
 
 def _among(encoder: "Encoder", node: Apply, env: "Env") -> Term:
-    members = ListTerm(encoder.domain(node.args[1], env)).flat()
+    members = flat(encoder, node.args[1], env)
     return add([as_number(encoder.compare.one_of(item, members)) for item in flat(encoder, node.args[0], env)])
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ..dsl.faults import ExpressionError
 from ..dsl.syntax import Apply
-from .lists import as_number, plain, same_length
+from .lists import as_number, flat, plain, same_length
 from .terms import (
     ListTerm,
     Term,
@@ -15,7 +16,6 @@ from .terms import (
     disjunction,
     integer,
     multiply,
-    negate,
     negation,
     number,
 )
@@ -77,8 +77,8 @@ def _bin_packing(encoder: "Encoder", node: Apply, env: "Env") -> Term:
 def _successors(encoder: "Encoder", node: Apply, env: "Env") -> list[Term]:
     """The successor list with indexes from 0, its base taken away."""
     listed = encoder.listed(node.args[0], env)
-    base = number(encoder.value(node.args[-1], env)) if node.args[1:] else integer(listed.base)
-    shift = negate(base)
+    base = _fixed(encoder.value(node.args[-1], env), "the first index") if node.args[1:] else listed.base
+    shift = integer(-base)
     return [add([item, shift]) for item in plain(encoder, node.args[0], env)]
 
 
@@ -131,7 +131,9 @@ def _subcircuit(encoder: "Encoder", node: Apply, env: "Env") -> Term:
 def _inverse(encoder: "Encoder", node: Apply, env: "Env") -> Term:
     """f[i] = j exactly where g[j] = i, and all values are indexes of the other."""
     lists = [encoder.listed(arg, env) for arg in node.args[:2]]
-    bases = [number(encoder.value(node.args[2], env)).value] * 2 if len(node.args) > 2 else [one.base for one in lists]  # noqa: PLR2004
+    bases = [one.base for one in lists]
+    if len(node.args) > len(lists):
+        bases = [_fixed(encoder.value(node.args[2], env), "the first index")] * 2
     forth, back = (plain(encoder, arg, env) for arg in node.args[:2])
     forth = [add([item, integer(-bases[1])]) for item in forth]
     back = [add([item, integer(-bases[0])]) for item in back]
@@ -153,13 +155,13 @@ def _regular(encoder: "Encoder", node: Apply, env: "Env") -> Term:
     from_one = len(node.args) == 6  # noqa: PLR2004
     items = plain(encoder, node.args[0], env)
     table = [
-        [number(cell).value for cell in row.flat()]
+        [_fixed(cell, "a next state") for cell in row.flat()]
         for row in encoder.listed(node.args[3 if from_one else 1], env).items
         if isinstance(row, ListTerm)
     ]
     first = 1 if from_one else 0
-    start = number(encoder.value(node.args[-2], env)).value
-    accepting = {number(term).value for term in ListTerm(encoder.domain(node.args[-1], env)).flat()}
+    start = _fixed(encoder.value(node.args[-2], env), "the start state")
+    accepting = {_fixed(term, "an accepting state") for term in flat(encoder, node.args[-1], env)}
     reached: dict[int, Any] = {start: True}
     for item in items:
         following: dict[int, list[Any]] = {}
@@ -171,6 +173,16 @@ def _regular(encoder: "Encoder", node: Apply, env: "Env") -> Term:
                     following.setdefault(target, []).append(step)
         reached = {state: disjunction(ways) for state, ways in following.items()}
     return boolean(disjunction([here for state, here in reached.items() if state in accepting]))
+
+
+def _fixed(value: "Term | ListTerm", what: str) -> int:
+    """An index or a state, which is data and no variable."""
+    told = number(value)
+    if not told.constant or told.kind == "real":
+        raise ExpressionError(
+            f"{what} must be a whole number that is known, no variable", fix="write it out, or use data"
+        )
+    return int(told.value)
 
 
 STRUCTURES: Final[dict[str, Callable[["Encoder", Apply, "Env"], "Term | ListTerm"]]] = {

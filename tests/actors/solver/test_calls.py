@@ -49,6 +49,16 @@ def test_a_call_with_any_operands_is_answered_or_refused(rng, name):
         assert said.get("verified") is not False, wanted
 
 
+def test_a_value_that_is_first_and_second_at_once_is_not_preceded():
+    assert ask(vars={"x": "int 1..2"}, constraints=["value_precede(1, x, [1, 2])"])["model"]["x"] == 2
+
+
+def test_items_of_a_comprehension_are_counted_by_value_as_those_of_a_list_are():
+    for items in ("[i * 2 | i in 0..2]", "[0, 2, 4]"):
+        said = ask(vars={"n": "int 0..9"}, constraints=[f"exactly(n, {items}, 2)"])
+        assert said["model"]["n"] == 1 and said["verified"]
+
+
 def test_a_difference_of_one_is_its_negative():
     assert ask(vars={"x": "int 1..4", "y": "int"}, constraints=["x = 3", "y = sub(x)"])["model"]["y"] == -3
 
@@ -61,8 +71,16 @@ def test_a_difference_of_one_is_its_negative():
         ("-[] = 1", "a list is subtracted"),
         ("[1, 2] - [1, 2] = x", "a list is subtracted"),
         ("value_precede(mon, 0, m[1,0])", "one list and two values"),
+        ("regular(g, [[0, 1], [1, 1]], y, [1])", "the start state must be a whole number that is known"),
+        ("regular(g, [[x, 1], [1, 1]], 0, [1])", "a next state must be a whole number that is known"),
+        ("regular(g, [[0, 1], [1, 1]], 0, [x])", "an accepting state must be a whole number that is known"),
+        ("inverse(g, g, 0.5)", "the first index must be a whole number that is known"),
+        ("subcircuit(g, r)", "the first index must be a whole number that is known"),
+        ("among(g, x) = 1", "where a list is needed"),
         ("value_precede(e, g, mon)", "one list and two values"),
         ("(if x > 1 then 0 else [1, 2]) = 1", "a list and a single value"),
+        ("sum(if x > 1 then [] else [1, 2]) = 1", "lists of 0 and 2 items"),
+        ("sum([[1], [1, 2]][x]) = 1", "lists of 1 and 2 items"),
     ],
 )
 def test_operands_that_do_not_go_together_are_named(text, problem):
