@@ -56,7 +56,8 @@ class Performer:
         except Fault as fault:
             advisory = fault.failure.details if fault.failure.code == "discouraged" else None
             return Served(result=fault.failure, advisory=advisory)
-        if task.request.action.destructive and isinstance(served.result, Outcome):
+        params = task.request.params
+        if task.request.action.destructive and params and params.takes_away() and isinstance(served.result, Outcome):
             self._on_destroyed()
         self._advisor.note_end(served.advisory, "error" if isinstance(served.result, Failure) else "ok")
         return served

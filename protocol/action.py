@@ -14,6 +14,10 @@ Severity = Literal["INFO", "WARN", "ERROR"]
 class Params(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of every params Struct: unknown names are refused, so that a typo is told."""
 
+    def takes_away(self) -> bool:
+        """Whether a destructive action takes something away when it is called so."""
+        return True
+
 
 class NoParams(Params, frozen=True, kw_only=True):
     """An action that takes none."""

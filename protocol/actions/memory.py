@@ -192,6 +192,10 @@ class Restore(Params, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="A backup by name; leave out to list them")] | None = None
     request_id: RequestId | None = None
 
+    def takes_away(self) -> bool:
+        """Listing takes nothing away."""
+        return self.name is not None
+
 
 class Backup(Struct, frozen=True, kw_only=True):
     """A backup file: verified when it was made, by integrity check, counts and content hash."""

@@ -64,6 +64,8 @@ def test_what_was_forgotten_is_in_no_kept_result_of_any_session(stack):
         first.call("memory", "recall", {"query": name}, session_id=session, store_as="kept")
         again = {"query": "$cache.kept.facts.0.object"}
         assert first.call("memory", "recall", again, session_id=session)["status"] == "ok"
+        assert second.call("memory", "restore")["status"] == "ok"
+        assert first.call("memory", "recall", again, session_id=session)["status"] == "ok"
         assert second.call("memory", "forget", {"source": f"t-{session}"})["status"] == "ok"
         told = first.call("memory", "recall", again, session_id=session)
         assert told["status"] == "error" and "expired" in told["summary"]
