@@ -2,8 +2,9 @@
 
 Drives the product through its real bridge with the official MCP client, and any OpenAI-compatible endpoint
 (`CHRYSALIS_LLM_URL` or --url). n, arms and rule are those of `validation/llm/preregistration.toml`. Every trial is
-kept under `.cache/eval_llm/`; the same command goes on where it was stopped. Writes `validation/results/NAME.json`,
-whose records `python -m evidence.build` takes up.
+kept under `validation/transcripts/`; the same command goes on where it was stopped. Writes
+`validation/results/NAME.json`, whose records `python -m evidence.build` takes up; `--collect` writes it from the
+transcripts alone, without a model.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from validation.llm.conversation import Conversation, Trial
 from validation.llm.endpoint import Endpoint, EndpointGone
 from validation.llm.items import Group, Item
 from validation.llm.product import Product, open_product
-from validation.llm.transcripts import Transcripts
+from validation.llm.transcripts import Transcripts, sittings
 from validation.report.markdown import number
 from validation.result import Measured, write
 
@@ -33,14 +34,20 @@ THINKING = {"off": (False,), "on": (True,), "both": (False, True)}
 
 
 class Run:
-    """One invocation: what was asked for, and what is collected group by group."""
+    """One invocation: what was asked for, and what is collected group by group.
 
-    def __init__(self, options: argparse.Namespace, endpoint: Endpoint) -> None:
+    Args:
+        endpoint: the model that is asked; None only collects what was kept.
+    """
+
+    def __init__(self, options: argparse.Namespace, endpoint: Endpoint | None) -> None:
         self.options, self.endpoint = options, endpoint
         self.plan = plan.load()
         self.started = time.monotonic()
         self.thinkings = THINKING[options.thinking]
-        known = Model(name=options.model_name or endpoint.model, quantisation=options.quantisation)
+        known = Model(
+            name=options.model_name or (endpoint.model if endpoint else ""), quantisation=options.quantisation
+        )
         self.model = complete(msgspec.structs.replace(known, params_b=options.params_b))
         self.name = f"{options.name}-{plan.digest()}-{options.calls}-{options.context}"
         self.figures: dict[str, Any] = {}
@@ -85,6 +92,7 @@ class Run:
 class Asking(msgspec.Struct, frozen=True):
     """What one group's trials need."""
 
+    endpoint: Endpoint
     name: str
     group: Group
     product: Product
@@ -103,11 +111,11 @@ def serve(run: Run, name: str) -> None:
         if (item.id, arm, thinking) not in kept.trials
     ]
     gone: EndpointGone | None = None
-    if todo and not run.out_of_time():
+    if todo and run.endpoint and not run.out_of_time():
         with tempfile.TemporaryDirectory(prefix="cz") as folder, open_product(_evidence(run, Path(folder))) as product:
             product.fill(group.facts, [item.alias for item in group.items if item.alias])
             try:
-                _ask(run, Asking(name, group, product, todo), kept)
+                _ask(run, Asking(run.endpoint, name, group, product, todo), kept)
             except EndpointGone as error:  # raised in here it would come out in a group of the client's
                 gone = error
     if gone:
@@ -123,7 +131,7 @@ def _evidence(run: Run, folder: Path) -> dict[str, str]:
 def _ask(run: Run, asking: Asking, kept: Transcripts) -> None:
     name, group, todo = asking.name, asking.group, asking.todo
     mode, window = run.options.calls, run.options.context
-    talk = Conversation(run.endpoint, asking.product, run.plan, mode=mode, facts=group.facts, window=window)
+    talk = Conversation(asking.endpoint, asking.product, run.plan, mode=mode, facts=group.facts, window=window)
     thinkings = run.thinkings if name == "adv" else ()
     hints = {thinking: _hints(run, asking.product, group, thinking=thinking) for thinking in thinkings}
     run.progress(f"{name}: {len(todo)} trials, {len(group.facts)} facts stored, {talk.fitted} fit into the context")
@@ -147,13 +155,15 @@ def _hints(run: Run, product: Product, group: Group, *, thinking: bool) -> Mappi
 
 def calibrate(run: Run) -> None:
     """Let the model sit the product's own calibration."""
-    with open_product() as product:
-        sittings = [
-            calibration.sit(run.endpoint, product, f"sitting {number}", run.plan.answer_tokens)
-            for number in range(run.group_plan("cal").n)
-            if not run.out_of_time()
-        ]
-    run.figures["cal"] = {"class by the table": run.model.kind, "sittings": sittings}
+    sat, wanted = sittings(run.name), run.group_plan("cal").n
+    if run.endpoint and len(sat.kept) < wanted:
+        with open_product() as product:
+            for number in range(len(sat.kept), wanted):
+                if run.out_of_time():
+                    break
+                sat.add(calibration.sit(run.endpoint, product, f"sitting {number}", run.plan.answer_tokens))
+    if sat.kept:
+        run.figures["cal"] = {"class by the table": run.model.kind, "sittings": sat.kept[:wanted]}
 
 
 def measured(run: Run) -> Measured:
@@ -166,6 +176,7 @@ def measured(run: Run) -> Measured:
     figures = {
         "model": msgspec.to_builtins(run.model),
         "preregistration": {"sha256": plan.digest(), "rule": run.plan.rule},
+        "transcripts": run.name,
         "calls": run.options.calls,
         "context": run.options.context,
         "thinking_by": run.options.thinking_by,
@@ -201,8 +212,19 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--timeout", type=float, default=120.0, help="seconds for each request")
     flags.add_argument("--minutes", type=float, default=0.0, help="stop after so many and write what there is")
     flags.add_argument("--n", type=int, default=0, help="fewer items a group than planned")
+    flags.add_argument("--collect", action="store_true", help="ask nothing; write what the transcripts give")
     flags.add_argument("--name", default="llm", help="of the result file")
     return flags
+
+
+def _endpoint(url: str, options: argparse.Namespace) -> Endpoint:
+    return Endpoint(url, options.model, key=options.key, timeout_s=options.timeout, thinking_by=options.thinking_by)
+
+
+def collect(run: Run, wanted: Sequence[str]) -> None:
+    """Each group in turn: what is missing is asked, what is kept becomes figures and records."""
+    for name in (name for name in groups.ORDER if name in wanted):
+        calibrate(run) if name == "cal" else serve(run, name)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -211,17 +233,13 @@ def main(argv: list[str] | None = None) -> int:
     wanted = [name.strip() for name in options.hyp.split(",") if name.strip()]
     unknown = sorted(set(wanted) - set(groups.ORDER))
     url = options.url or settings.value("CHRYSALIS_LLM_URL")
-    if unknown or not url:
+    if unknown or not (url or options.collect):
         print(f"unknown groups: {', '.join(unknown)}" if unknown else "set CHRYSALIS_LLM_URL or --url", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # the daemon it started ends with it
     try:
-        endpoint = Endpoint(
-            url, options.model, key=options.key, timeout_s=options.timeout, thinking_by=options.thinking_by
-        )
-        run = Run(options, endpoint)
-        for name in (name for name in groups.ORDER if name in wanted):
-            calibrate(run) if name == "cal" else serve(run, name)
+        run = Run(options, None if options.collect else _endpoint(url, options))
+        collect(run, wanted)
     except EndpointGone as gone:
         print(f"{gone}\nWhat was asked is kept; the same command goes on.", file=sys.stderr)
         return 2

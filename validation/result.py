@@ -18,6 +18,8 @@ from msgspec import Struct
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "validation" / "results"
+WRITTEN = ("validation/results/", "validation/transcripts/")
+"""What runs write themselves: a tree that differs only there is still that of its commit."""
 
 
 class Goal(Struct, frozen=True):
@@ -97,7 +99,7 @@ def commit() -> str:
         done = subprocess.run(["git", *args], cwd=ROOT, capture_output=True, text=True, check=False)
         return done.stdout.strip()
 
-    changed = [line for line in git("status", "--porcelain").splitlines() if "validation/results/" not in line]
+    changed = [line for line in git("status", "--porcelain").splitlines() if not any(out in line for out in WRITTEN)]
     return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
 
 

@@ -9,7 +9,7 @@ from validation import result
 from validation.result import ROOT, seal_of
 
 CODE: Final = ("protocol", "evidence", "actors", "daemon", "launcher", "validation", "requirements.lock")
-APART: Final = (":(exclude)validation/results", ":(exclude)validation/report", ":(exclude)validation/claims.toml")
+APART: Final = tuple(f":(exclude)validation/{name}" for name in ("results", "transcripts", "report", "claims.toml"))
 
 
 def unchanged_since(commit: str, root: Path = ROOT) -> bool:

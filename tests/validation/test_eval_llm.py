@@ -17,7 +17,7 @@ def results(tmp_path, monkeypatch):
     """Folders of its own for results and transcripts."""
     (tmp_path / "results").mkdir()
     monkeypatch.setattr(result, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(transcripts.Transcripts.__init__, "__defaults__", (tmp_path / "kept",))
+    monkeypatch.setattr(transcripts, "FOLDER", tmp_path / "kept")
     return tmp_path
 
 
@@ -106,6 +106,36 @@ def test_an_endpoint_that_goes_away_costs_nothing_that_was_asked(results):
     ]
     assert len(trials) == 8
     assert len(got) < 16
+
+
+def collected(body):
+    """The result as its transcripts alone give it."""
+    told = body.at("figures")
+    model = told["model"]
+    words = ["--collect", "--name", body.name, "--calls", told["calls"], "--context", str(told["context"])]
+    words += ["--thinking", "both", "--thinking-by", told["thinking_by"], "--model-name", model["name"]]
+    words += ["--params-b", str(model["params_b"]), "--quantisation", model.get("quantisation", "")]
+    run = eval_llm.Run(eval_llm.parser().parse_args(words), None)
+    eval_llm.collect(run, eval_llm.groups.ORDER)
+    return json.loads(json.dumps(eval_llm.measured(run).figures))
+
+
+def test_every_result_of_a_model_follows_from_its_transcripts():
+    """Each figure and record in the file is that of the trials beside it, under the plan that is committed."""
+    measured = [body for body in files.load().values() if "transcripts" in body.at("figures")]
+    for body in measured:
+        assert collected(body) == body.at("figures"), body.source
+
+
+def test_a_trial_that_was_changed_by_hand_is_seen(results):
+    """What the transcripts give is then no longer what the run wrote."""
+    with serving() as (url, _):
+        assert run(url, "--hyp", "hc", "--n", "2", "--calls", "forced") == 0
+    body = files.load(results / "results")["llm"]
+    assert collected(body) == body.at("figures")
+    (path,) = (results / "kept").rglob("hc.jsonl")
+    path.write_text(path.read_text().replace('"right":true', '"right":false'))
+    assert collected(body) != body.at("figures")
 
 
 def test_without_an_endpoint_or_with_an_unknown_group_it_says_what_is_wrong(monkeypatch, capsys):
