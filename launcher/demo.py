@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from protocol.client import Client, NoDaemon
@@ -211,12 +212,13 @@ def _ask(client: McpClient, question: str, answer: str) -> bool:
     paths = [path for path in data.get("paths", []) if path["steps"] and path["node"] == answer]
     for step in paths[0]["steps"] if paths else data["facts"][:3]:
         console.print(
-            f"   {step['subject']}  —{step['relation']}→  {step['object']}   [dim]{', '.join(step['sources'])}[/]"
+            escape(f"   {step['subject']}  —{step['relation']}→  {step['object']}"),
+            f"  [dim]{escape(', '.join(step['sources']))}[/]",
         )
     found = [node["name"] for node in data["nodes"]]
-    console.print(f"   recalled: {', '.join(found)}   [dim]{envelope['telemetry']['ms']:.0f} ms[/]")
+    console.print(f"   recalled: {escape(', '.join(found))}   [dim]{envelope['telemetry']['ms']:.0f} ms[/]")
     for note in envelope.get("notes", []):
-        console.print(f"   [dim]({note})[/]")
+        console.print(f"   [dim]({escape(note)})[/]")
     return answer in found or any(answer in (fact["subject"], fact["object"]) for fact in data["facts"])
 
 
@@ -249,7 +251,7 @@ def _batch(client: McpClient, story: dict[str, Any]) -> bool:
     ]
     envelope = client.call("meta", "batch", {"steps": steps}, store_as="demo_batch")
     for step in envelope["data"]["steps"]:
-        console.print(f"   {step['id']}: {step['status']}, {step['summary']}")
+        console.print(escape(f"   {step['id']}: {step['status']}, {step['summary']}"))
     return all(step["status"] == "ok" for step in envelope["data"]["steps"])
 
 
@@ -258,7 +260,7 @@ def _go_on(client: McpClient) -> bool:
     stats = client.call("meta", "stats", {})
     advised = client.call("meta", "advise", {"domain": "reason", "action": "solve"})
     console.print(f"   its cache is there: {', '.join(stats['data']['cache']['keys'])}")
-    console.print(f"   recalled from it: {recalled['summary']}")
-    console.print(f"   its profile is there: {json.dumps(advised['data'].get('profile'))}")
+    console.print(escape(f"   recalled from it: {recalled['summary']}"))
+    console.print(escape(f"   its profile is there: {json.dumps(advised['data'].get('profile'))}"))
     source = (advised["data"].get("profile") or {}).get("source", "")
     return "demo_batch" in stats["data"]["cache"]["keys"] and recalled["status"] == "ok" and source == "declared"

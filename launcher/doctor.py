@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from protocol import settings
 
@@ -58,11 +59,12 @@ def _settings() -> list[settings.Setting]:
 
 
 def _print(findings: list[Finding]) -> None:
-    console = Console()
+    console = Console(markup=False)
     table = Table(box=None, show_header=False)
     for finding in findings:
-        remedy = f"\n[dim]→ {finding.remedy}[/]" if finding.remedy else ""
-        table.add_row(f"[{COLORS[finding.level]}]{finding.level}[/]", finding.name, f"{finding.text}{remedy}")
+        remedy = f"\n→ {finding.remedy}" if finding.remedy else ""
+        told = Text.assemble(finding.text, (remedy, "dim"))
+        table.add_row(Text(finding.level, COLORS[finding.level]), finding.name, told)
     console.print(table, highlight=False)
     changed = [setting for setting in _settings() if setting.source != "default"]
     for setting in changed:

@@ -212,6 +212,19 @@ def check_models() -> Finding:
     return Finding("models", "ok", ", ".join(sorted(named)))
 
 
+def check_evidence() -> Finding:
+    """What advice rests on is there, where a file of one's own was set."""
+    chosen = settings.value("CHRYSALIS_EVIDENCE")
+    if not chosen:
+        return Finding("evidence", "ok", "what this version ships with")
+    if Path(chosen).expanduser().is_file():
+        return Finding("evidence", "ok", chosen)
+    remedy = (
+        "Build it (python -m evidence.build --out FILE), or unset CHRYSALIS_EVIDENCE; until then no advice is given."
+    )
+    return Finding("evidence", "fail", f"not there: {chosen}", remedy)
+
+
 def check_memory(proc: Path = Path("/proc")) -> Finding:
     """Memory that is available, and whether the kernel tells of pressure."""
     lines = (proc / "meminfo").read_text(encoding="ascii").splitlines()
@@ -261,6 +274,7 @@ ALL: Final[tuple[Check, ...]] = (
     check_systemd,
     check_llama_server,
     check_models,
+    check_evidence,
     check_memory,
     check_gpu,
 )

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from protocol.client import Client, NoDaemon
 
@@ -84,14 +85,14 @@ def run_plan(options: argparse.Namespace) -> int:
     envelope = _call("plan", _params(options), start_daemon=True)
     if _printed(envelope, options):
         return _code(envelope)
-    console, plan = Console(), envelope["data"]
+    console, plan = Console(markup=False), envelope["data"]
     table = Table(box=None)
     for heading in ("", "MiB", "source"):
         table.add_column(heading, justify="right" if heading == "MiB" else "left")
     for part in (*plan["need"], *plan["have"]):
         table.add_row(part["name"], f"{part['mib']:.0f}", part["source"])
     console.print(table)
-    console.print(f"[{'green' if plan['verdict'] == 'fits' else 'red'}]{plan['text']}[/]", highlight=False)
+    console.print(plan["text"], style="green" if plan["verdict"] == "fits" else "red", highlight=False)
     console.print(f"estimate: {plan['past_error']}", highlight=False)
     console.print(" ".join(plan.get("command", [])), highlight=False, soft_wrap=True)
     return 0 if plan["verdict"] == "fits" else 1
@@ -136,21 +137,21 @@ def _printed(envelope: dict[str, Any], options: argparse.Namespace) -> bool:
         return True
     if envelope["status"] == "ok":
         return False
-    console = Console(stderr=True)
-    console.print(f"[red]{envelope['summary']}[/]", highlight=False)
+    console = Console(stderr=True, markup=False)
+    console.print(envelope["summary"], style="red", highlight=False)
     if envelope.get("next_action"):
         console.print(envelope["next_action"], highlight=False)
     return True
 
 
 def _print_status(envelope: dict[str, Any]) -> int:
-    console, status = Console(), envelope["data"]
-    color = COLORS.get(status["state"], "yellow")
-    console.print(f"[{color}]{status['state']}[/]  {status['text']}", highlight=False)
+    console, status = Console(markup=False), envelope["data"]
+    state = Text(status["state"], COLORS.get(status["state"], "yellow"))
+    console.print(Text.assemble(state, "  ", status["text"]), highlight=False)
     for name, value in _rows(status):
         console.print(f"  {name:10} {value}", highlight=False, soft_wrap=True)
     for warning in status.get("warnings", []):
-        console.print(f"[yellow]{warning}[/]", highlight=False)
+        console.print(warning, style="yellow", highlight=False)
     if envelope.get("next_action"):
         console.print(envelope["next_action"], highlight=False)
     return 1 if status["state"] in {"fatal", "wedged"} else 0

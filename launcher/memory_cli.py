@@ -93,7 +93,7 @@ def _end(options: argparse.Namespace, body: Any, *, ok: bool, text: str) -> int:
     if options.json:
         print(json.dumps(body, ensure_ascii=False))
     else:
-        Console(stderr=not ok).print(text, highlight=False, markup=False)
+        Console(stderr=not ok, markup=False).print(text, highlight=False)
     return 0 if ok else 1
 
 
@@ -116,7 +116,7 @@ def run_import(options: argparse.Namespace) -> int:
     bad: list[BadLine] = []
     notes: list[str] = []
     total = {"lines": len(lines), "stored": 0, "new": 0, "passages": 0, "malformed": 0}
-    with _connect() as client, Progress(disable=options.json, console=Console(stderr=True)) as bar:
+    with _connect() as client, Progress(disable=options.json, console=Console(stderr=True, markup=False)) as bar:
         task = bar.add_task("storing", total=len(lines))
         for params, seen in _chunks(lines, _form(options), source, bad):
             envelope = _call(client, "ingest", params)
@@ -178,7 +178,7 @@ def run_export(options: argparse.Namespace) -> int:
     counts = {"facts": 0, "passages": 0}
     target = sys.stdout if options.file == "-" else Path(options.file).open("w", encoding="utf-8")  # noqa: SIM115
     try:
-        with _connect() as client, Progress(disable=options.json, console=Console(stderr=True)) as bar:
+        with _connect() as client, Progress(disable=options.json, console=Console(stderr=True, markup=False)) as bar:
             for kind in ("facts",) if form == "nt" else ("facts", "passages"):
                 task = bar.add_task(kind, total=None)
                 for page in _pages(client, kind):
@@ -213,7 +213,7 @@ def _pages(client: Client, kind: str) -> Iterator[Envelope]:
 
 def run_reindex(options: argparse.Namespace) -> int:
     """Embed everything anew, with progress; stopped, the daemon goes on by itself."""
-    with _connect() as client, Progress(disable=options.json, console=Console(stderr=True)) as bar:
+    with _connect() as client, Progress(disable=options.json, console=Console(stderr=True, markup=False)) as bar:
         task = bar.add_task("embedding", total=None)
 
         def take(step: Any) -> None:
@@ -264,7 +264,7 @@ def run_list(options: argparse.Namespace) -> int:
     for one in backups:
         table.add_row(one["name"], one["made"], one["reason"], str(one["edges"]), f"{one['size_bytes'] / 2**20:.1f}")
     none = "There are no backups yet: `chrysalis backup make` takes one; forget and consolidate do so before they act."
-    Console().print(table if backups else none)
+    Console(markup=False).print(table if backups else none)
     return 0
 
 

@@ -10,8 +10,10 @@ from typing import Any, Final, Self
 import msgspec
 import psutil
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress as Bar
 from rich.table import Table
+from rich.text import Text
 
 from protocol.client import Client
 from protocol.messages import Progress
@@ -58,7 +60,7 @@ def show_status(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(status, indent=1))
         return 0
-    console = Console()
+    console = Console(markup=False)
     console.print(
         f"daemon {status['version']}, pid {status['pid']}, up {status['uptime_s']:.0f} s, at {status['runtime_dir']}",
         f"{status['calls']} calls in {status['sessions']} sessions, errors: {status['errors'] or 'none'}",
@@ -79,7 +81,7 @@ def _actors_table(actors: dict[str, Any]) -> Table:
         color = {"running": "green", "fatal": "red"}.get(actor["state"], "yellow")
         table.add_row(
             name,
-            f"[{color}]{actor['state']}[/]",
+            Text(actor["state"], color),
             str(actor["pid"] or "-"),
             str(actor["restarts"]),
             actor["last_cause"] or "-",
@@ -128,7 +130,7 @@ class ProgressBar:
     """A bar on standard error that appears with the first progress told; silent where nobody looks."""
 
     def __init__(self) -> None:
-        self._bar = Bar(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+        self._bar = Bar(console=Console(stderr=True, markup=False), transient=True, disable=not sys.stderr.isatty())
         self._task: Any = None
 
     def __enter__(self) -> Self:
@@ -143,7 +145,7 @@ class ProgressBar:
         if self._task is None:
             self._bar.start()
             self._task = self._bar.add_task("")
-        text = progress.message or "working"
+        text = escape(progress.message or "working")
         self._bar.update(self._task, completed=progress.done, total=progress.total, description=text)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import pagerank
+from .fact_paths import best
 from .graph import PASSAGE_LINK, Graph, vertex_of_node
 from .seeding import Scored, Tuning
 
@@ -31,9 +32,16 @@ UNKNOWN_FIT: Final = 0.35
 
 
 def by_walk(
-    graph: Graph, walk: pagerank.Walk, nodes: Ints, seeds: Scored, ends: Ends, cosines: Cosines, tuning: Tuning
+    graph: Graph,
+    walk: pagerank.Walk,
+    nodes: Ints,
+    seeds: Scored,
+    ends: Ends,
+    cosines: Cosines,
+    tuning: Tuning,
+    limit: int,
 ) -> tuple[list[int], list[int]]:
-    """The same facts in two orders: by the mass around them and their fit, and by the flow along them.
+    """Facts in two orders, `limit` of each: by the mass around them and their fit, and by the flow along them.
 
     Args:
         nodes: vertices of nodes that the walk reached, by mass.
@@ -54,7 +62,7 @@ def by_walk(
     for fact, score in seeds[: tuning.facts]:
         asked[facts == fact] += tuning.seed_fact * score
     lead = flow / (flow.max(initial=0.0) or 1.0) * (1.0 + fit)
-    return facts[np.lexsort((facts, -asked))].tolist(), facts[np.lexsort((facts, -lead))].tolist()
+    return best(facts, asked, limit).tolist(), best(facts, lead, limit).tolist()
 
 
 def _around(graph: Graph, nodes: Ints, ends: Ends) -> tuple[Ints, Ints, Ints, npt.NDArray[np.float64]]:

@@ -45,41 +45,53 @@ class Known(Struct, frozen=True):
 
 
 class _Paths(Struct, frozen=True):
-    """Paths as rows: the facts gone along and the vertices each was left from, -1 past a path's end."""
+    """Steps, each along a fact from a vertex, in the order they were come to; `rows`: paths as steps, -1 past the end.
+
+    Shapes: (steps,), (steps,), (paths, HOPS). A step is made once, however many paths go on from it.
+    """
 
     facts: Ints
     starts: Ints
+    rows: Ints
 
 
-def rank(graph: Graph, named: Ints, known: Known) -> list[int]:
-    """Facts by the paths from the vertices that a question names, best first; [] when nothing leads on from them.
+def rank(graph: Graph, named: Ints, known: Known, limit: int) -> list[int]:
+    """Facts by the paths from the vertices that a question names, best `limit` first; [] when nothing leads on.
 
     The work is bounded by HUB_MAX and PATHS_MAX, whatever the size of the graph.
     """
     paths = _paths(graph, named[:NAMED_MAX])
-    if not len(paths.facts):
+    if not len(paths.rows):
         return []
-    taken = paths.facts >= 0
-    facts, first, place = np.unique(paths.facts[taken], return_index=True, return_inverse=True)
+    facts, first, place = np.unique(paths.facts, return_index=True, return_inverse=True)
     subjects, relations = known.parts(facts)
-    fits = _fits(facts, first, subjects, relations, known)
-    at = np.zeros(paths.facts.shape, np.int64)
-    at[taken] = place
-    gain = np.where(taken, fits[at], 0.0)
-    gain *= np.where(gain > 0, _AGAIN[_repeats(np.where(taken, relations[at], -1))], 1.0)
-    gain -= AGAINST * (taken & (subjects[at] * 2 != paths.starts))
-    crowd = np.where(taken, graph.degree[paths.starts], 1.0)
-    score = (gain - CROWDED * np.log(np.maximum(crowd, 1.0))).sum(axis=1)
+    along = subjects[place] * 2 == paths.starts
+    crowd = np.log(np.maximum(graph.degree[paths.starts], 1.0))
+    fits = _fits(facts, first, subjects, relations, known)[place]
+    taken = paths.rows >= 0
+    gain = fits[paths.rows]
+    gain *= np.where(gain > 0, _AGAIN[_repeats(np.where(taken, relations[place][paths.rows], -1))], 1.0)
+    score = np.where(taken, gain - (AGAINST * ~along + CROWDED * crowd)[paths.rows], 0.0).sum(axis=1)
     weight = np.exp(score - score.max())
-    worth = np.bincount(place, np.broadcast_to(weight[:, None], taken.shape)[taken], minlength=len(facts))
-    return facts[np.lexsort((facts, -worth))].tolist()
+    each = np.broadcast_to(weight[:, None], taken.shape)[taken]
+    worth = np.bincount(place[paths.rows[taken]], each, minlength=len(facts))
+    return best(facts, worth, limit).tolist()
+
+
+def best(facts: Ints, worth: Doubles, limit: int) -> Ints:
+    """The facts worth most, `limit` at most, best first and equals by id."""
+    if 0 < limit < len(facts):
+        few = np.flatnonzero(worth >= np.partition(worth, -limit)[-limit])
+        facts, worth = facts[few], worth[few]
+    return facts[np.lexsort((facts, -worth))][:limit]
 
 
 def _paths(graph: Graph, named: Ints) -> _Paths:
     """Every path of one to HOPS facts, none twice on a path, within the limits."""
-    facts, starts = np.full((len(named), HOPS), -1, np.int64), np.full((len(named), HOPS), -1, np.int64)
+    facts, rows = np.full((len(named), HOPS), -1, np.int64), np.full((len(named), HOPS), -1, np.int64)
     end, crowd = named, np.ones(len(named))
     found: list[_Paths] = []
+    made = 0
     for hop in range(HOPS):
         source, target, _, edge = graph.out(end)
         kept = (edge > PASSAGE_LINK) & ~(facts[source] == edge[:, None]).any(axis=1)
@@ -88,12 +100,13 @@ def _paths(graph: Graph, named: Ints) -> _Paths:
         if len(edge) > PATHS_MAX:
             few = np.argpartition(crowd, PATHS_MAX)[:PATHS_MAX]
             source, target, edge, crowd = source[few], target[few], edge[few], crowd[few]
-        facts, starts = facts[source], starts[source]
-        facts[:, hop], starts[:, hop] = edge, end[source]
-        found.append(_Paths(facts, starts))
+        facts, rows = facts[source], rows[source]
+        facts[:, hop], rows[:, hop] = edge, np.arange(made, made + len(edge))
+        made += len(edge)
+        found.append(_Paths(edge, end[source], rows))
         on = graph.degree[target] <= HUB_MAX
-        facts, starts, end, crowd = facts[on], starts[on], target[on], crowd[on]
-    return _Paths(np.concatenate([one.facts for one in found]), np.concatenate([one.starts for one in found]))
+        facts, rows, end, crowd = facts[on], rows[on], target[on], crowd[on]
+    return _Paths(*(np.concatenate([getattr(one, part) for one in found]) for part in ("facts", "starts", "rows")))
 
 
 def _fits(facts: Ints, first: Ints, subjects: Ints, relations: Ints, known: Known) -> Doubles:

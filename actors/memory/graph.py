@@ -54,9 +54,10 @@ class Half:
         last = len(self._first) - 1
         low = self._first[np.minimum(vertices, last)]
         count = self._first[np.minimum(vertices + 1, last)] - low
-        source = np.repeat(np.arange(len(vertices)), count)
-        before = np.cumsum(count) - count
-        return source, np.repeat(low - before, count) + np.arange(len(source))
+        source = np.arange(len(vertices)).repeat(count)
+        at = (low - count.cumsum() + count).repeat(count)
+        at += np.arange(len(source))
+        return source, at
 
 
 def _both_ways(a: Any, b: Any, weight: Any, edge: Any) -> Half:

@@ -73,6 +73,8 @@ class Lexical:
         return str(tokens[0][2]) if tokens else word
 
     def _affordable(self, query: str) -> list[str]:
+        if self._database.scalar(f"SELECT 1 FROM {self._kind}_text_docsize LIMIT 1") is None:
+            return []
         counts = self.frequencies(list(dict.fromkeys(content_words(query)))[:WORDS_MAX])
         chosen, rows = [], 0
         for word, count in sorted(counts.items(), key=lambda item: item[1]):

@@ -218,10 +218,12 @@ class Recaller:
         )
 
     def _rank_facts(self, graph: Graph, walk: pagerank.Walk, nodes: Ints, seeds: Scored) -> Scored:
-        asked, lead = fact_order.by_walk(graph, walk, nodes, seeds, self._ends, self._cosines, self._tuning)
+        limit = self._question.max_facts
+        asked, lead = fact_order.by_walk(graph, walk, nodes, seeds, self._ends, self._cosines, self._tuning, limit)
         named = np.array(list(dict.fromkeys(self._named)), np.int64)
-        paths = fact_paths.rank(graph, vertex_of_node(named), fact_paths.Known(self._substrate.parts.of, self._cosines))
-        return fact_order.in_turns(asked, lead, paths, self._question.max_facts)
+        known = fact_paths.Known(self._substrate.parts.of, self._cosines)
+        paths = fact_paths.rank(graph, vertex_of_node(named), known, limit)
+        return fact_order.in_turns(asked, lead, paths, limit)
 
     def _cosines(self, facts: Ints) -> Floats:
         """Cosine of each fact with the question; NaN where it has no vector, or the question none."""

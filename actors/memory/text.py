@@ -13,6 +13,7 @@ LATIN_LAST: Final = 0x24F
 
 _ACRONYM = re.compile(r"(?:\w\.){2,}")
 _CJK = re.compile(r"([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u3040-\u30ff]|[\U00020000-\U0003ffff])")
+_BETWEEN = re.compile(r"[\s,;:!?()\[\]\"“”]+")
 _WORD = re.compile(r"\w+(?:['’]\w+)?")  # noqa: RUF001 - the typographic apostrophe is meant
 
 STOP_WORDS: Final = frozenset(
@@ -112,14 +113,16 @@ def spans(text: str, *, longest: int = 6, begins: Callable[[str], bool] = bool) 
     Args:
         begins: whether a run may begin with a word.
     """
-    pieces = [piece for piece in re.split(r"[\s,;:!?()\[\]\"“”]+", text) if piece]
+    pieces = [piece for piece in _BETWEEN.split(text) if piece]
+    forms = [normal(piece) for piece in pieces]  # nothing in a normal form depends on what stands across a space
+    first = [place for place, piece in enumerate(pieces) if begins(piece)]
     found: dict[str, None] = {}
     for size in range(min(longest, len(pieces)), 0, -1):
-        for start in range(len(pieces) - size + 1):
-            if not begins(pieces[start]):
-                continue
-            run = normal(" ".join(pieces[start : start + size]))
-            for form in (run, run.rstrip(".'’"), re.sub(r"['’]s$", "", run)):  # noqa: RUF001
+        for start in first:
+            if start + size > len(pieces):
+                break
+            run = " ".join(forms[start : start + size])
+            for form in (run, run.rstrip(".'’"), run[:-2] if run.endswith(("'s", "’s")) else run):  # noqa: RUF001
                 if form and (size > 1 or form not in STOP_WORDS):
                     found.setdefault(form, None)
     return list(found)

@@ -1,6 +1,7 @@
 """What the doctor finds and advises."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +35,38 @@ def test_the_command_prints_findings_and_settings_as_json_and_exits_by_the_worst
     monkeypatch.setattr(doctor_checks, "ALL", (lambda: Finding("x", "fail", "broken", "mend it"),))
     assert main(["doctor"]) == 1
     assert "mend it" in capsys.readouterr().out
+
+
+def test_what_a_finding_says_is_printed_sign_by_sign(capsys, monkeypatch):
+    """Names in brackets, as tables of the configuration have them, are no markup."""
+    said, remedy = "set model under [llm.profiles.e4b] or [/]", "see [bold]"
+    monkeypatch.setattr(doctor_checks, "ALL", (lambda: Finding("x", "warn", said, remedy),))
+    assert main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    assert said in told
+    assert remedy in told
+
+
+def test_no_command_takes_what_it_shows_for_markup():
+    """Names, facts and paths come from outside; only the demo, which escapes them, marks up its own words."""
+    folder = Path(doctor.__file__).parent
+    made = [
+        f"{path.name}: {line.strip()}"
+        for path in folder.glob("*.py")
+        if path.name != "demo.py"
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "Console(" in line and "markup=False" not in line
+    ]
+    assert made == []
+
+
+def test_evidence_of_ones_own_that_is_not_there_fails(home, monkeypatch):
+    assert doctor_checks.check_evidence().level == "ok"
+    monkeypatch.setenv("CHRYSALIS_EVIDENCE", str(home / "mine.json"))
+    found = doctor_checks.check_evidence()
+    assert (found.level, "evidence.build" in found.remedy) == ("fail", True)
+    (home / "mine.json").write_text("{}")
+    assert doctor_checks.check_evidence().level == "ok"
 
 
 def test_a_check_that_breaks_is_a_failed_finding_and_the_others_go_on():

@@ -36,7 +36,7 @@ def pages(root: Path = ROOT) -> dict[Path, str]:
     return {
         root / "docs" / "results.md": markdown.page(rows, promises, results),
         root / "docs" / "results.html": html.page(rows, promises, results),
-        readme: within(readme.read_text(encoding="utf-8"), markdown.readme(rows, promises)),
+        readme: within(readme.read_text(encoding="utf-8"), markdown.readme(rows, promises, results)),
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from . import svg
+from . import beside, svg
 from .files import Result
 from .markdown import number, short
 from .verdicts import Promise, Row
@@ -90,6 +90,19 @@ def _files(results: Mapping[str, Result]) -> str:
     return table(("file", "headline", "commit", "date", "machine", "digest"), lines)
 
 
+def _peers(results: Mapping[str, Result]) -> str:
+    if "peers" not in results:
+        return ""
+    tables = [
+        table(head, [[_cell(cell) for cell in line] for line in lines])
+        for head, lines in (
+            (beside.MEMORY_HEAD, beside.memory(results)),
+            (beside.SOLVER_HEAD, beside.solvers(results)),
+        )
+    ]
+    return f"<h2>Beside others</h2>\n<p>{escape(beside.legend(results))}</p>\n" + "\n".join(tables)
+
+
 def _figure(drawing: str, caption: str) -> str:
     return f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>" if drawing else ""
 
@@ -138,6 +151,7 @@ when it lies below the effect that was claimed, else undecided.</p>
 {_hypotheses(rows)}
 <h2>Goals: {met} of {len(promises)} met</h2>
 {_goals(promises)}
+{_peers(results)}
 <h2>Files</h2>
 {_files(results)}
 </body></html>

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import beside
 from .files import QUICK, Result
 from .verdicts import Promise, Row
 
@@ -92,6 +93,17 @@ def machines(results: Mapping[str, Result]) -> str:
     return "\n".join(f"- {text}: {len(names)} files" for text, names in shown.items())
 
 
+def peers(results: Mapping[str, Result]) -> str:
+    """Others beside ours; nothing where they were not measured."""
+    if "peers" not in results:
+        return ""
+    servers, solvers = (
+        table(beside.MEMORY_HEAD, beside.memory(results)),
+        table(beside.SOLVER_HEAD, beside.solvers(results)),
+    )
+    return f"{beside.legend(results)}\n\n{servers}\n\n{solvers}\n"
+
+
 def page(rows: Sequence[Row], promises: Sequence[Promise], results: Mapping[str, Result]) -> str:
     """docs/results.md."""
     met = sum(one.met for one in promises)
@@ -108,6 +120,9 @@ A commit with `+` had uncommitted files beside it. The same with plots: `results
 
 {goals(promises)}
 
+## Beside others
+
+{peers(results)}
 ## Files
 
 {runs(results)}
@@ -118,8 +133,8 @@ A commit with `+` had uncommitted files beside it. The same with plots: `results
 """
 
 
-def readme(rows: Sequence[Row], promises: Sequence[Promise]) -> str:
-    """The README's table."""
+def readme(rows: Sequence[Row], promises: Sequence[Promise], results: Mapping[str, Result]) -> str:
+    """The README's tables: hypotheses, what is missed, others beside ours."""
     lines = [
         [
             one.says,
@@ -130,9 +145,16 @@ def readme(rows: Sequence[Row], promises: Sequence[Promise]) -> str:
         for one in rows
         if one.source
     ]
-    met = sum(one.met for one in promises)
-    return (
-        table(("hypothesis", "measured (95 % interval)", "n", "verdict"), lines)
-        + f"\n\n{met} of {len(promises)} goals are met; each of them, met or missed: `docs/results.md`, with plots "
-        "`docs/results.html`."
+    missed = [one for one in promises if not one.met]
+    told = (
+        f"{len(promises) - len(missed)} of {len(promises)} goals are met; each of them: `docs/results.md`, with plots "
     )
+    told += "`docs/results.html`."
+    if missed:
+        told += " Missed:\n\n" + "\n".join(
+            f"- {one.name}: {short(one.measured)} (wanted {one.wanted}, `{one.source}`)" for one in missed
+        )
+    parts = [table(("hypothesis", "measured (95 % interval)", "n", "verdict"), lines), told]
+    if beside_others := peers(results):
+        parts.append("### Beside others\n\n" + beside_others)
+    return "\n\n".join(parts).rstrip()

@@ -23,7 +23,7 @@ from .base import Embedder, EmbedderError, Floats
 
 T = TypeVar("T")
 LOADING_NICE: Final = 10
-TURN_CHARS: Final = 1_000
+TURN_CHARS: Final = 250
 """A turn of the lane embeds about so much text, so that a question never waits long behind an ingest."""
 WAIT_MARGIN_S: Final = 0.25
 

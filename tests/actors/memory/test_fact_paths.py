@@ -28,7 +28,7 @@ def graph_of(facts, more=()):
 
 def ranked(facts, named, wanted, more=()):
     return fact_paths.rank(
-        graph_of(facts, more), np.array([2 * node for node in named], np.int64), known(facts, wanted)
+        graph_of(facts, more), np.array([2 * node for node in named], np.int64), known(facts, wanted), 99
     )
 
 
@@ -62,10 +62,10 @@ def test_passages_and_synonyms_are_no_facts_of_a_path():
 
 def test_without_vectors_the_nearest_facts_come_first_and_nothing_named_gives_nothing():
     silent = fact_paths.Known(known(FAMILY, []).parts, lambda ids: np.full(len(ids), np.nan, np.float32))
-    found = fact_paths.rank(graph_of(FAMILY), np.array([2], np.int64), silent)
+    found = fact_paths.rank(graph_of(FAMILY), np.array([2], np.int64), silent, 99)
     assert found[0] == 1
-    assert fact_paths.rank(graph_of(FAMILY), np.zeros(0, np.int64), silent) == []
-    assert fact_paths.rank(graph_of(FAMILY), np.array([12], np.int64), silent) == []
+    assert fact_paths.rank(graph_of(FAMILY), np.zeros(0, np.int64), silent, 99) == []
+    assert fact_paths.rank(graph_of(FAMILY), np.array([12], np.int64), silent, 99) == []
 
 
 def test_the_paths_stay_within_their_limit_and_repeat_no_fact_however_dense_the_graph():
@@ -76,10 +76,23 @@ def test_the_paths_stay_within_their_limit_and_repeat_no_fact_however_dense_the_
     apart = a != b
     facts = list(zip(a[apart].tolist(), [0] * int(apart.sum()), b[apart].tolist(), strict=True))
     paths = fact_paths._paths(graph_of(facts), 2 * np.arange(8))
-    assert fact_paths.PATHS_MAX < len(paths.facts) <= fact_paths.HOPS * fact_paths.PATHS_MAX
-    for row in paths.facts.tolist():
-        steps = [fact for fact in row if fact >= 0]
-        assert len(set(steps)) == len(steps)
+    assert fact_paths.PATHS_MAX < len(paths.rows) <= fact_paths.HOPS * fact_paths.PATHS_MAX
+    for row in paths.rows.tolist():
+        taken = [paths.facts[step] for step in row if step >= 0]
+        assert len(set(taken)) == len(taken) > 0
+
+
+def test_the_best_few_are_the_first_of_the_whole_order_also_among_equals():
+    """However many are asked for, ties go by id."""
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    for size in (0, 1, 7, 60):
+        facts, worth = rng.permutation(1_000)[:size], rng.integers(0, 5, size).astype(np.float64)
+        held = dict(zip(facts.tolist(), worth.tolist(), strict=True))
+        whole = sorted(held, key=lambda fact: (-held[fact], fact))
+        for limit in (0, 1, 3, size, size + 5):
+            assert fact_paths.best(facts, worth, limit).tolist() == whole[:limit]
 
 
 def test_the_first_place_is_what_is_asked_for_and_every_fact_comes_once():
@@ -96,7 +109,7 @@ def test_a_fact_of_an_entity_with_itself_is_told_although_no_walk_goes_along_it(
     walk = push(graph, np.array([2]), np.ones(1))
     cosines = np.array([0.0, 0.1, 0.9], np.float32)
     asked, lead = fact_order.by_walk(
-        graph, walk, np.array([2, 18]), [(2, 0.9)], {2: (1, 1)}, lambda ids: cosines[ids], Tuning()
+        graph, walk, np.array([2, 18]), [(2, 0.9)], {2: (1, 1)}, lambda ids: cosines[ids], Tuning(), 99
     )
     assert asked == [2, 1]
     assert sorted(lead) == [1, 2]

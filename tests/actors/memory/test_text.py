@@ -1,9 +1,11 @@
 """When two names are one, what may be stored, and dates."""
 
+import random
+
 import pytest
 
 from actors.memory import dates
-from actors.memory.text import TextError, clean, looks_foreign, named_spans, normal, spans, words
+from actors.memory.text import STOP_WORDS, TextError, clean, looks_foreign, named_spans, normal, spans, words
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,18 @@ def test_every_run_of_words_is_a_candidate_name():
     found = spans("Who leads New York City?")
     assert "new york city" in found
     assert "who leads new york city" in found
+
+
+def test_a_candidate_is_in_the_normal_form_of_the_whole_run():
+    """Whatever signs a text has: a name is found by the form it was stored under."""
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    rng = random.Random(seed)
+    signs = "aAéÉßİıſΣςﬁＡ１ᾳ漢가かU.S.'’-_\u0301\u0308\u0345\u200b\u00a0\u2000\u3000  "  # noqa: RUF001
+    for _ in range(2_000):
+        text = "".join(rng.choice(signs) for _ in range(rng.randrange(1, 20)))
+        whole = normal(text)
+        assert not whole or whole in STOP_WORDS or whole in spans(text, longest=20), repr(text)
 
 
 def test_names_in_running_text_begin_with_a_capital():
