@@ -78,7 +78,7 @@ def rank(graph: Graph, named: Ints, known: Known, limit: int) -> list[int]:
     return best(facts, worth, limit).tolist()
 
 
-def best(facts: Ints, worth: Doubles, limit: int) -> Ints:
+def best(facts: Ints, worth: npt.NDArray[Any], limit: int) -> Ints:
     """The facts worth most, `limit` at most, best first and equals by id."""
     if 0 < limit < len(facts):
         few = np.flatnonzero(worth >= np.partition(worth, -limit)[-limit])
