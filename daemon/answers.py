@@ -87,10 +87,10 @@ class Answers:
             notes = request.notes
             reply = await self._reply(request, session, call, caller)
         except Fault as fault:
-            reply = envelope.of_failure(fault.failure, notes=notes)
+            reply = envelope.of_failure(fault.failure, notes=notes, verbosity=verbosity)
         except Exception as error:
             log.exception("%s failed inside the daemon", what)
-            reply = envelope.of_failure(internal(what, error), notes=notes)
+            reply = envelope.of_failure(internal(what, error), notes=notes, verbosity=verbosity)
         ms = (time.monotonic() - started) * 1000
         error = reply.data.get("code") if reply.status == "error" else None
         for figures in (session.figures, self._sessions.figures):
@@ -123,7 +123,9 @@ class Answers:
     def _wrap(self, request: Request, session: Session, served: Served) -> envelope.Envelope:
         result = served.result
         if isinstance(result, Failure):
-            return envelope.of_failure(result, notes=request.notes, advisory=served.advisory)
+            return envelope.of_failure(
+                result, notes=request.notes, advisory=served.advisory, verbosity=request.verbosity
+            )
         data = msgspec.to_builtins(result.data)
         notes = request.notes
         if request.store_as and not session.cache.put(request.store_as, data):

@@ -44,6 +44,8 @@ CAPS: Final[Mapping[str, tuple[int, int]]] = {
     "brief": (8, 500),
     "terse": (3, 200),
 }
+LEAN: Final = ("brief", "terse")
+"""Verbosities that leave out what a model can do without."""
 _MIN_ITEMS: Final = 1
 _MIN_CHARS: Final = 40
 
@@ -143,13 +145,21 @@ def of_outcome(outcome: Outcome, *, notes: tuple[str, ...], advisory: Any, data:
     )
 
 
-def of_failure(failure: Failure, *, notes: tuple[str, ...] = (), advisory: Any = None) -> Envelope:
-    """The envelope of an error: never cut in its words; `data` is the whole failure."""
+def of_failure(
+    failure: Failure, *, notes: tuple[str, ...] = (), advisory: Any = None, verbosity: str = "summary"
+) -> Envelope:
+    """The envelope of an error: never cut in its words; `data` is the failure, whole.
+
+    In brief and terse what stands in the envelope already (`summary`, `next_action`) is not said again in `data`.
+    """
+    data: dict[str, Any] = msgspec.to_builtins(failure)
+    if verbosity in LEAN:
+        data = {key: value for key, value in data.items() if key not in ("message", "next_action")}
     return Envelope(
         status="error",
         severity="ERROR",
         summary=failure.message,
-        data=msgspec.to_builtins(failure),
+        data=data,
         next_action=failure.next_action,
         advisory=advisory,
         notes=notes,
@@ -159,7 +169,7 @@ def of_failure(failure: Failure, *, notes: tuple[str, ...] = (), advisory: Any =
 def pack(envelope: Envelope, verbosity: str, telemetry: bool | None, request_id: str, ms: float) -> bytes:
     """The envelope as JSON, with telemetry where the verbosity has it or it was asked for."""
     body = msgspec.json.encode(envelope)
-    if telemetry is False or (telemetry is None and verbosity in ("brief", "terse")):
+    if telemetry is False or (telemetry is None and verbosity in LEAN):
         return body
     size = len(body) + 90
     figures = Telemetry(request_id=request_id, ms=round(ms, 2), bytes=size, est_tokens=(size + 3) // 4)

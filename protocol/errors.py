@@ -29,12 +29,19 @@ RETRYABLE: Final = frozenset({"timeout", "busy", "unavailable", "actor_restarted
 
 
 class ParamFault(Struct, frozen=True, omit_defaults=True):
-    """One fault in the params: where it is, what is wrong, what would be right."""
+    """One fault in the params: where it is, what is wrong, what would be right.
+
+    Attributes:
+        expected: left out where an earlier fault says the same.
+        text: what was written there; also: the other places with the same fault.
+    """
 
     path: str
     problem: str
     expected: str = ""
     example: Any = None
+    text: str = ""
+    also: tuple[str, ...] = ()
 
 
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -11,25 +11,52 @@ from protocol.errors import Fault, ParamFault
 from .dsl.faults import Defect, ProblemError
 
 _FAULTS_SHOWN = 25
+_PLACES_SHOWN = 25
+_TEXT_SHOWN = 120
 
 
 def refused(error: ProblemError) -> Fault:
-    """All faults of a problem as one answer."""
+    """All faults of a problem as one answer; what is wrong in the same way in several places is told once."""
     defects = error.defects
     first = defects[0]
     count = f" ({len(defects)} faults in all)" if len(defects) > 1 else ""
     return Fault(
         "invalid_params",
         f"{_place(first)}: {first.problem}{count}.",
-        next_action=first.fix[:1].upper() + first.fix[1:] + "."
-        if first.fix
-        else "Correct what the faults list and call again.",
-        faults=tuple(
-            ParamFault(path=_place(one), problem=one.problem, expected=one.fix, example=one.example or None)
-            for one in defects[:_FAULTS_SHOWN]
-        ),
-        details={"defects": [msgspec.to_builtins(one) for one in defects[:_FAULTS_SHOWN]], "count": len(defects)},
+        next_action=_next(defects),
+        faults=_told(defects),
+        details={"count": len(defects)},
     )
+
+
+def _told(defects: list[Defect]) -> tuple[ParamFault, ...]:
+    kinds: dict[tuple[str, str], list[Defect]] = {}
+    for one in defects:
+        kinds.setdefault((one.problem, one.fix), []).append(one)
+    told: list[ParamFault] = []
+    fixes: set[str] = set()
+    for (problem, fix), (first, *others) in list(kinds.items())[:_FAULTS_SHOWN]:
+        told.append(
+            ParamFault(
+                path=_place(first),
+                problem=problem,
+                expected="" if fix in fixes else fix,
+                example=first.example or None,
+                text=first.text[:_TEXT_SHOWN],
+                also=tuple(dict.fromkeys(_place(one) for one in others))[:_PLACES_SHOWN],
+            )
+        )
+        fixes.add(fix)
+    return tuple(told)
+
+
+def _next(defects: list[Defect]) -> str:
+    """What to do: the first fault's fix; names that nothing declares are all told at once."""
+    missing = list(dict.fromkeys(one.add for one in defects if one.add))
+    if len(missing) > 1:
+        return f"Add to vars: {', '.join(missing[:_FAULTS_SHOWN])}; or write the names as they are declared."
+    fix = defects[0].fix
+    return f"{fix[:1].upper()}{fix[1:]}." if fix else "Correct what the faults list and call again."
 
 
 def _place(defect: Defect) -> str:

@@ -5,6 +5,8 @@ from typing import Any
 from protocol.action import Outcome
 from protocol.actions.reason import Solved
 
+from .dsl.faults import listing
+
 _SHOWN = 6
 
 
@@ -74,6 +76,9 @@ def _unsat(answer: Solved) -> str:
         return "Unsatisfiable: no values satisfy all constraints."
     if not conflict.members:
         return "Unsatisfiable: the declared ranges alone leave no solution."
+    if conflict.ranges:
+        (alone,) = conflict.members
+        return f"Unsatisfiable: {alone.name} ({_short(alone.text)}) cannot hold within the ranges that vars declares."
     names = ", ".join(member.name for member in conflict.members[:_SHOWN])
     kind = (
         "the smallest conflict is"
@@ -88,12 +93,18 @@ def _unsat(answer: Solved) -> str:
 
 
 def _repair(answer: Solved) -> str | None:
-    if answer.conflict is None or not answer.conflict.members:
+    conflict = answer.conflict
+    if conflict is None or not conflict.members:
         return None
-    helpful = [member.name for member in answer.conflict.members if member.dropping_it_helps]
+    if conflict.ranges:
+        told = "; ".join(
+            f"{listing(names, _SHOWN)}: {range_}" for range_, names in list(conflict.ranges.items())[:_SHOWN]
+        )
+        return f"Widen these ranges in vars ({told}), or relax {conflict.members[0].name}."
+    helpful = [member.name for member in conflict.members if member.dropping_it_helps]
     if helpful:
         return f"Drop or relax one of these and the rest is satisfiable: {', '.join(helpful)}."
-    if any(member.dropping_it_helps is None for member in answer.conflict.members):
+    if any(member.dropping_it_helps is None for member in conflict.members):
         return None
     return "No single one of these helps: there is another conflict besides. Relax one of these and solve again."
 

@@ -22,7 +22,7 @@ from .encoding.model import show, shown
 from .encoding.terms import Term, add, choose, integer, real
 from .report import sentence
 from .search import options as judging
-from .search.conflict import explain
+from .search.conflict import explain, with_ranges
 from .search.engine import Engine
 from .search.objective import Best, Climb, numeral
 
@@ -96,7 +96,7 @@ def _undeclared(problem: Problem, items: list[Item]) -> list[Defect]:
                 column=max(0, user.text.find(name) + 1),
                 problem=error.problem,
                 fix=error.fix,
-                example=error.example,
+                add=error.example,
             )
             for user in users
         ]
@@ -134,8 +134,10 @@ class _Run:
         elif result == "unsat":
             self._set(result="unsat")
             self._tell(self._finish())
-            self._set(conflict=explain(self.engine.tracked(self.problem.constraints), self.budget.sized(spent_s)))
-            if self.answer.conflict is None:
+            tracked, budget = self.engine.tracked(self.problem.constraints), self.budget.sized(spent_s)
+            if (conflict := explain(tracked, budget)) is not None:
+                self._set(conflict=with_ranges(conflict, tracked, self.problem.declarations, budget))
+            else:
                 self.notes.append("no time was left to find out which constraints are in conflict")
         else:
             self._set(result="unknown", reason=self.engine.reason)

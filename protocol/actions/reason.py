@@ -75,6 +75,8 @@ class Conflict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """No conflict with fewer members exists."""
     with_domains: bool = False
     """The declared ranges of the variables take part."""
+    ranges: dict[str, list[str]] = {}
+    """Variables by declared range, where a constraint could hold but for these."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):

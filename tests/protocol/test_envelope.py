@@ -50,6 +50,18 @@ def test_error_texts_and_advice_are_never_cut():
     assert (len(body["summary"]), len(body["next_action"]), len(body["advisory"]["hint"])) == (9_000, 9_000, 9_000)
 
 
+@pytest.mark.parametrize(
+    ("verbosity", "again"), [("detail", True), ("summary", True), ("brief", False), ("terse", False)]
+)
+def test_a_lean_error_says_nothing_twice(verbosity, again):
+    """Code, faults and what a program needs stay; sentence and next step stand in the envelope alone."""
+    failure = Fault("busy", "too much at once", next_action="Retry.", retry_after_ms=50).failure
+    told = of_failure(failure, verbosity=verbosity)
+    assert (told.summary, told.next_action) == ("too much at once", "Retry.")
+    assert (told.data["code"], told.data["retry_after_ms"]) == ("busy", 50)
+    assert ("message" in told.data, "next_action" in told.data) == (again, again)
+
+
 def test_telemetry_is_left_out_of_brief_and_terse_unless_it_was_asked_for():
     """And left out of the others when it was refused."""
     envelope = of_outcome(Outcome(summary="s", data={}), notes=(), advisory=None, data={})

@@ -123,6 +123,7 @@ def collected(body):
 def test_every_result_of_a_model_follows_from_its_transcripts():
     """Each figure and record in the file is that of the trials beside it, under the plan that is committed."""
     measured = [body for body in files.load().values() if "transcripts" in body.at("figures")]
+    assert measured
     for body in measured:
         assert collected(body) == body.at("figures"), body.source
 

@@ -113,13 +113,50 @@ def test_plots_of_nothing_are_left_out_and_plots_of_equal_values_can_be_drawn():
     assert "rect" in svg.bars("t", {"a": 0}, "tokens")
 
 
-def test_latencies_and_tokens_of_peers_are_drawn(tmp_path):
+SIZES = {
+    "1000": {"write_p50_ms": 2.0, "recall_p50_ms": 5.0, "found_by_name": [30, 30], "found_by_question": [0, 30]},
+    "10000": {"not reached": "storing took more than 60 s"},
+}
+SERVER = {
+    "version": "1.2",
+    "tokens": 388,
+    "private_mib_5_clients": 99.6,
+    "sizes": SIZES,
+    "two clients at once": {"acknowledged": 20, "lost": 2},
+    "kill -9": {"acknowledged": 7, "lost": 0},
+}
+SOLVER = {"version": "3", "tokens": 500, "right": 8, "n": 9, "p50_ms": 12.5}
+
+
+@pytest.fixture
+def beside(tmp_path):
+    """A result of the peers."""
+    written(tmp_path, "peers", figures={"memory": {"theirs": SERVER}, "solvers": {"another": SOLVER}})
+    return files.load(tmp_path)
+
+
+def test_latencies_and_tokens_of_peers_are_drawn(beside):
     """From the peers' result, one line a server."""
-    sizes = {"1000": {"write_p50_ms": 2.0, "recall_p50_ms": 5.0}, "10000": {"write_p50_ms": 3.0}}
-    written(tmp_path, "peers", figures={"memory": {"chrysalis": {"tokens": 388, "sizes": sizes}}})
-    page = html.page([], [], files.load(tmp_path))
+    page = html.page([], [], beside)
     assert page.count("<svg") == 3
     assert "388 tokens" in page
+    assert "<td>theirs 1.2</td>" in page
+
+
+def test_others_stand_beside_ours_in_a_table(beside):
+    """What was not reached is a dash, never a zero; what was lost says of how many."""
+    told = markdown.peers(beside)
+    assert "| theirs 1.2 | 388 | 100 MiB | 2 / - | 5 / - | 30 of 30, 0 of 30 | 2 of 20 + 0 of 7 |" in told
+    assert "| another 3 | 500 | 8 of 9 | 12.5 |" in told
+    assert "1,000 / 10,000 facts" in told
+    assert markdown.peers({}) == ""
+
+
+def test_the_readme_names_what_is_missed(measured):
+    """Each missed goal with what was wanted and its file."""
+    told = markdown.readme([], verdicts.promises(measured), measured)
+    assert "0 of 1 goals are met" in told
+    assert "- speed: 9 (wanted <= 3 | 4 ms, `x.json`)" in told
 
 
 def test_only_the_part_between_the_markers_is_replaced():

@@ -7,7 +7,10 @@ from msgspec import Struct
 
 
 class Defect(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One fault in one constraint: where, what, how to fix it, and what right looks like."""
+    """One fault in one constraint: where, what, how to fix it, and what right looks like.
+
+    `add` is what `vars` lacks, as `"ann": "int 1..5"`, where that is what is wrong.
+    """
 
     where: str = ""
     name: str = ""
@@ -16,6 +19,7 @@ class Defect(Struct, frozen=True, kw_only=True, omit_defaults=True):
     problem: str
     fix: str = ""
     example: str = ""
+    add: str = ""
 
 
 class ExpressionError(Exception):

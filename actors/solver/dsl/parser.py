@@ -13,6 +13,7 @@ from .syntax import Apply, Binder, Comprehension, Index, Interval, Name, Node, N
 from .tokens import Token, tokenize
 
 DEPTH_MAX: Final = 200
+SENTENCE_NAMES_MIN: Final = 3
 
 _TERNARY, _IFF, _IMPLIES, _OR, _XOR, _AND, _NOT, _COMPARE, _RANGE, _SUM, _TERM, _SIGN, _POWER = range(1, 14)
 _INFIX: Final = {
@@ -83,6 +84,9 @@ class _Parser:
 
     def _unexpected(self, *, after_value: bool = False) -> ExpressionError:
         token = self._now
+        if after_value and self._in_words():
+            fix = 'write it with names that vars declares, as "ann != 2", "ann < bob" or "ann = bob + 1"'
+            return ExpressionError("this is a sentence, not an expression", fix=fix)
         what = f"{_show(token)} is not expected here"
         fix = ""
         if token.kind == "end":
@@ -97,6 +101,12 @@ class _Parser:
         elif after_value and token.kind in {"name", "number", "quoted"}:
             fix = f"put an operator before {token.text!r}; quote or backtick names with spaces"
         return ExpressionError(what, column=token.column, fix=fix)
+
+    def _in_words(self) -> bool:
+        """Whether what was written is a sentence: name after name, and nothing that compares."""
+        kinds = [token.kind for token in self._tokens]
+        compared = any(token.text in _CHAIN for token in self._tokens)
+        return kinds[:2] == ["name", "name"] and kinds.count("name") >= SENTENCE_NAMES_MIN and not compared
 
     def _expression(self, power: int) -> Node:
         self._depth += 1

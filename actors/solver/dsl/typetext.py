@@ -27,6 +27,8 @@ _EXAMPLE: Final = (
     '"int 1..5", "bool", "real", ["mon","tue"], "(S,T) -> bool", {"type":"int","min":0,"max":9,"size":[3,3]}'
 )
 
+_RANGE_FIX: Final = 'write the range of its values, as "int 1..5"; a value that is known is a constraint, as "x = 2"'
+
 
 def read_type(name: str, value: Any, sets: Mapping[str, Type]) -> Symbol:
     """The declared symbol.
@@ -101,7 +103,7 @@ def _bounds(text: str) -> tuple[Fraction | None, Fraction | None]:
     high: Fraction | None = None
     bounds = _BOUND.findall(text)
     if not bounds or _BOUND.sub("", text).strip(" ,&"):
-        raise ExpressionError(f"the range {text[:40]!r} is not understood", fix="write low..high", example="int 1..5")
+        raise ExpressionError(f"the range {text[:40]!r} is not understood", fix=_RANGE_FIX, example="int 1..5")
     for sign, number in bounds:
         value = Fraction(number)
         if sign in {">=", "≥"}:
@@ -260,6 +262,6 @@ def _unknown(name: str, value: Any, close: Sequence[str] = ()) -> ExpressionErro
     hint = f"did you mean {close[0]}? " if close else ""
     return ExpressionError(
         f"the type {str(value)[:60]!r} is not understood",
-        fix=f"{hint}types are {_EXAMPLE}",
+        fix=_RANGE_FIX if re.fullmatch(r"-?\d+", str(value)) else f"{hint}types are {_EXAMPLE}",
         example=f'"{name[:40]}": "int 1..5"',
     )

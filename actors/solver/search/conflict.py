@@ -7,13 +7,18 @@ once it is itself unsatisfiable, is a smallest conflict.
 
 from collections.abc import Sequence
 
+import msgspec
 import z3
 
 from protocol.actions.reason import Conflict, Member
 
 from ..clock import Budget
+from ..dsl.declarations import Declarations
+from ..dsl.names import free_names
+from ..dsl.types import spell
 from .engine import Tracked
 
+_ALONE_S = 0.5
 _SMALLEST_SHARE = 0.5
 _SMALLEST_ITEMS_MAX = 400
 
@@ -32,6 +37,21 @@ def explain(tracked: Tracked, budget: Budget) -> Conflict | None:
     smallest = smallest or (minimal and len(core) <= 1)
     members = [_member(tracked, at, everything, budget) for at in core]
     return Conflict(members=members, minimal=minimal, smallest=smallest)
+
+
+def with_ranges(conflict: Conflict, tracked: Tracked, declarations: Declarations, budget: Budget) -> Conflict:
+    """A conflict of one constraint, with the ranges of its variables where these are what it cannot hold in."""
+    if len(conflict.members) != 1:
+        return conflict
+    name = conflict.members[0].name
+    at, item = next((at, item) for at, item in enumerate(tracked.items) if item.name == name)
+    if tracked.alone(at, budget.within(_ALONE_S)) != "sat":
+        return conflict
+    ranges: dict[str, list[str]] = {}
+    for name in dict.fromkeys(free_names(item.node)):
+        if name in declarations.symbols:
+            ranges.setdefault(spell(declarations.symbols[name].type), []).append(name)
+    return msgspec.structs.replace(conflict, with_domains=True, ranges=ranges)
 
 
 def _member(tracked: Tracked, at: int, everything: Sequence[int], budget: Budget) -> Member:

@@ -143,6 +143,12 @@ class Tracked:
         """Check with these constraints only."""
         return "unknown" if budget.spent() else verdict(self.solver, budget, *(self._switches[at] for at in chosen))[0]
 
+    def alone(self, at: int, budget: Budget) -> Result:
+        """Check one constraint without the declared ranges."""
+        solver = new_solver(finite=False)
+        solver.add(self._parts[at])
+        return "unknown" if budget.spent() else verdict(solver, budget)[0]
+
     def core(self) -> list[int]:
         """The constraints that Z3 names guilty after an unsat."""
         names = {str(switch): at for at, switch in enumerate(self._switches)}

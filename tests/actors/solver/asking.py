@@ -28,8 +28,8 @@ def ask(action: str = "reason.solve", timeout_s: float = 10.0, **params) -> Said
 
 
 def faults(**params) -> list[dict]:
-    """The defects of a refused request."""
+    """The faults of a refused request."""
     said = ask(**params)
     assert said.failure is not None, said
     assert said.failure.code == "invalid_params"
-    return said.failure.details["defects"]
+    return [msgspec.to_builtins(one) for one in said.failure.faults]

@@ -54,8 +54,8 @@ def test_single_cells_and_text_are_accepted():
 
 def test_faulty_values_are_told_all_at_once():
     found = faults(action="reason.check", **PROBLEM, assignment={"x": "red", "yy": 1, "day": "mont", "g": [1]})
-    assert [one["where"] for one in found] == ["assignment.x", "assignment.yy", "assignment.day", "assignment.g"]
-    assert "did you mean" in found[2]["fix"]
+    assert [one["path"] for one in found] == ["assignment.x", "assignment.yy", "assignment.day", "assignment.g"]
+    assert "did you mean" in found[2]["expected"]
 
 
 def test_values_are_checked_against_assertions_of_a_script():

@@ -18,19 +18,48 @@ def test_all_faults_are_told_at_once_with_near_matches():
         constraints=["x >", "day = tuesday", {"name": "mine", "expr": "y + z = 1"}, "x > 1", "al_different(g)"],
         maximize="q",
     )
-    assert {(one["where"], one["column"]) for one in found} >= {
-        ("constraints[0]", 4),
-        ("constraints[1]", 7),
-        ("constraints[2]", 1),
-        ("constraints[2]", 5),
-        ("constraints[4]", 1),
-        ("maximize", 1),
+    assert {one["path"] for one in found} >= {
+        "constraints[0] (c1), column 4",
+        "constraints[1] (c2), column 7",
+        "constraints[2] (mine), column 1",
+        "constraints[2] (mine), column 5",
+        "constraints[4] (c5), column 1",
+        "maximize, column 1",
     }
-    by_problem = {one["problem"]: one["fix"] for one in found}
+    by_problem = {one["problem"]: one["expected"] for one in found}
     assert "did you mean tue" in by_problem["'tuesday' is not declared"]
     assert '"y": "int 1..5"' in by_problem["'y' is not declared"]
     assert "all_different" in by_problem["the function 'al_different' does not exist"]
-    assert all(one["fix"] for one in found if "declared" in one["problem"])
+    assert all(one["expected"] for one in found if "declared" in one["problem"])
+
+
+def test_what_is_wrong_in_the_same_way_everywhere_is_told_once_with_every_place():
+    """A model with a small context reads each name, fix and kind of fault once, and what to declare in one go."""
+    rules = ["all_different(ann, bob, fay)", "ann < bob", "bob < fay", "fay > ann"]
+    said = ask(vars={"fay": "int 1..6"}, constraints=rules)
+    found = said.failure.faults
+    assert [one.problem for one in found] == ["'ann' is not declared", "'bob' is not declared"]
+    assert found[0].path == "constraints[0] (c1), column 15"
+    assert found[0].also == ("constraints[1] (c2), column 1", "constraints[3] (c4), column 7")
+    assert said.failure.details == {"count": 6}
+    assert said.failure.next_action.startswith('Add to vars: "ann": "int 1..6", "bob": "int 1..6";')
+
+
+def test_sentences_are_told_to_be_sentences():
+    rules = ["Dan did not finish in place 2.", "Eva finished before Ann.", "Eva finished exactly 1 place after Dan."]
+    (found,) = faults(vars={"dan": "int 1..3", "eva": "int 1..3"}, constraints=rules)
+    assert "sentence" in found["problem"]
+    assert "ann < bob" in found["expected"]
+    assert found["text"] == rules[0]
+    assert len(found["also"]) == 2
+    (other,) = faults(vars={"x": "int 1..3"}, constraints=["x y < 3"])
+    assert "operator" in other["expected"]
+
+
+def test_the_same_advice_is_given_once():
+    found = faults(vars={"ann": "2", "bob": "1"}, constraints=["ann < bob"])
+    assert [bool(one.get("expected")) for one in found] == [True, False]
+    assert [one["example"] for one in found] == ['"ann": "int 1..5"', '"bob": "int 1..5"']
 
 
 @pytest.mark.parametrize(
@@ -74,7 +103,7 @@ def test_a_fault_names_what_is_wrong(constraint, words):
         return
     assert said.failure is not None
     assert said.failure.code == "invalid_params"
-    assert any(words in one["problem"] for one in said.failure.details["defects"]), said.failure.details
+    assert any(words in one.problem for one in said.failure.faults), said.failure.faults
     assert said.failure.next_action
 
 

@@ -69,9 +69,9 @@ def test_every_faulty_line_is_named():
             "EnumSort([1, 2])", "EnumSort([1, 2])\nthing = Sort(3)"
         )
     )
-    assert [one["where"] for one in found] == ["program line 4"]
+    assert [one["path"].partition(",")[0] for one in found] == ["program line 4"]
     found = faults(
         program=SORTS.replace("likes(ann, bob)\n", "hates(ann, bob)\n").replace("in_room(cid)", "in_rom(cid)")
     )
-    assert {one["where"] for one in found} == {"program line 11", "program line 16"}
+    assert [one["path"] for one in found] == ["program line 11, column 1", "program line 16 (B), column 10"]
     assert faults(program="hello")[0]["problem"]

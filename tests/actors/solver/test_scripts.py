@@ -99,7 +99,7 @@ def test_objectives_say_what_they_are(text, optimum, objective):
 
 
 def test_what_z3_refuses_is_told_with_our_line():
-    assert faults(smt2="(declare-const x Int)\n\n(assert (> y 1))")[0]["where"] == "smt2 line 3"
+    assert faults(smt2="(declare-const x Int)\n\n(assert (> y 1))")[0]["path"] == "smt2 line 3, column 1"
 
 
 def test_a_script_without_check_gets_one_and_a_note():

@@ -169,3 +169,34 @@ def test_text_of_several_lines_is_several_constraints():
         "x": 9,
         "y": 9,
     }
+
+
+@pytest.mark.parametrize(
+    ("variables", "constraints", "guilty", "ranges"),
+    [
+        (dict.fromkeys("abcd", "int 1..3"), ["all_different(a, b, c, d)", "a < b"], "c1", {"int 1..3": [*"abcd"]}),
+        ({"a": "int 1..3", "b": "int 0..9"}, ["b > a", "a = 4"], "c2", {"int 1..3": ["a"]}),
+        ({"a": "int 1..3", "b": "int 7..9"}, ["a = b"], "c1", {"int 1..3": ["a"], "int 7..9": ["b"]}),
+        ({"a": "int 1..3"}, ["a < a"], "c1", {}),
+        ({"a": "int 1..3"}, ["a = 1", "a = 2"], None, {}),
+    ],
+)
+def test_a_constraint_that_only_the_ranges_rule_out_is_told_with_them(variables, constraints, guilty, ranges):
+    """A model that declared too few values reads which ones, instead of being told to drop a true rule."""
+    said = ask(vars=variables, constraints=constraints)
+    assert said["result"] == "unsat"
+    assert said["conflict"].get("ranges", {}) == ranges
+    if ranges:
+        assert [one["name"] for one in said["conflict"]["members"]] == [guilty]
+        assert said["conflict"]["with_domains"] is True
+        assert said.outcome.next_action.startswith("Widen these ranges in vars (")
+        assert all(text in said.outcome.next_action for text in ranges)
+    else:
+        assert "Widen" not in said.outcome.next_action
+
+
+@pytest.mark.parametrize("declared", ["2", "int 2", 2])
+def test_a_value_in_place_of_a_range_is_told_to_be_a_constraint(declared):
+    said = ask(vars={"ann": declared, "bob": "int 1..3"}, constraints=["ann < bob"])
+    assert said.failure is not None
+    assert "a value that is known is a constraint" in said.failure.next_action

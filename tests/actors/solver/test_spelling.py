@@ -31,7 +31,7 @@ def test_what_is_declared_in_that_very_spelling_keeps_its_meaning():
 
 def test_a_name_that_could_be_two_is_refused_with_both():
     (found,) = faults(vars={"gus": "int 1..3", "GUS": "int 1..3"}, constraints=["Gus > 1"])
-    assert "'Gus' is not declared" in found["problem"] and "gus" in found["fix"] and "GUS" in found["fix"]
+    assert "'Gus' is not declared" in found["problem"] and "gus" in found["expected"] and "GUS" in found["expected"]
 
 
 def test_an_enum_value_in_another_case_is_a_value_and_no_variable():
