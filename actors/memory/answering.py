@@ -169,10 +169,13 @@ def _chain(facts: Sequence[words.Fact], query: str) -> Sequence[words.Fact]:
     """
     if len(facts) <= 1:
         return facts
+    first, second = facts[:2]
+    shared = {first.subject, first.object} & {second.subject, second.object}
+    if not shared:
+        return facts[:1]
     named = set(spans(query[:2_000]))
-    ends = [end for end in (facts[0].subject, facts[0].object) if normal(end) not in named]
-    goes_on = len(ends) == 1 and ends[0] in (facts[1].subject, facts[1].object)
-    return facts[: 2 if goes_on else 1]
+    ends = [end for end in (first.subject, first.object) if normal(end) not in named]
+    return facts[: 2 if len(ends) == 1 and ends[0] in shared else 1]
 
 
 def _next(reply: words.Recalled, store: Substrate, params: words.Recall) -> str | None:

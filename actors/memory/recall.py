@@ -173,11 +173,11 @@ class Recaller:
     def _documents(self, nodes: set[int]) -> dict[int, int]:
         """In how many documents (passages, else sources) each node is named; counted over its first facts."""
         sql = (
-            "SELECT count(*) FROM (SELECT DISTINCT s.source, s.passage FROM (SELECT id FROM edge "
-            f"WHERE (subject = ?1 OR object = ?1) AND invalidated_ns IS NULL LIMIT {DOCUMENTS_MAX}) e "
-            "JOIN support s ON s.edge = e.id AND s.ended_ns IS NULL)"
+            "SELECT n.value, (SELECT count(*) FROM (SELECT DISTINCT s.source, s.passage FROM (SELECT id FROM edge "
+            f"WHERE (subject = n.value OR object = n.value) AND invalidated_ns IS NULL LIMIT {DOCUMENTS_MAX}) e "
+            "JOIN support s ON s.edge = e.id AND s.ended_ns IS NULL)) FROM json_each(?) n"
         )
-        return {node: self._database.scalar(sql, (node,)) for node in nodes}
+        return dict(self._database.rows(sql, (json.dumps(list(nodes)),)))
 
     def _lift(self, nodes: dict[int, float]) -> dict[int, float]:
         total = sum(nodes.values()) or 1.0
