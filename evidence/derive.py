@@ -100,6 +100,7 @@ def derive(records: Iterable[Record]) -> Evidence:
     """Every rule that the records support, with the records themselves."""
     ordered = tuple(sorted(records, key=lambda r: (r.action, r.release, r.record_id)))
     dropped = {r.record_id: why for r in ordered if (why := usable(r))}
+    dropped |= _superseded([r for r in ordered if r.record_id not in dropped])
     kept = [r for r in ordered if r.record_id not in dropped]
     rules = [rule for release in _grouped(kept, lambda r: r.release) for rule in _rules_of(release)]
     return Evidence(schema=SCHEMA, records=ordered, rules=tuple(rules), dropped=dropped)
@@ -142,13 +143,22 @@ def _rules_of(records: Sequence[Record]) -> list[Rule]:
     ]
 
 
+def _superseded(records: Sequence[Record]) -> dict[str, str]:
+    """Why no rule may rest on some records: of two runs over the same items, in whatever release, the later counts."""
+    latest: dict[tuple[str, str, str], Record] = {}
+    earlier: dict[str, str] = {}
+    for record in sorted(records, key=lambda r: (r.provenance.date, r.record_id)):
+        if record.task_set.items_sha256:
+            key = (_cell_key(record), record.task_set.split, record.task_set.items_sha256)
+            if key in latest:
+                earlier[latest[key].record_id] = f"its items were measured again: {record.record_id}"
+            latest[key] = record
+    return earlier
+
+
 def _split(cell: Sequence[Record], split: str) -> list[Record]:
-    """The cell's records of one split; of two runs over the same items only the later counts."""
-    latest: dict[str, Record] = {}
-    for record in sorted(cell, key=lambda r: (r.provenance.date, r.record_id)):
-        if record.task_set.split == split:
-            latest[record.task_set.items_sha256 or record.record_id] = record
-    return list(latest.values())
+    """The cell's records of one split."""
+    return [record for record in cell if record.task_set.split == split]
 
 
 def _pool(records: Sequence[Record]) -> Pairs:

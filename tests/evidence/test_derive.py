@@ -91,6 +91,17 @@ def test_two_runs_over_the_same_items_count_once_and_over_others_are_pooled():
     assert only_rule([record(items="a"), record(items="b")]).pairs == STRONG_GAIN.plus(STRONG_GAIN)
 
 
+def test_the_same_items_measured_again_in_another_release_replace_the_earlier_ones_whatever_they_say():
+    """No rule rests on the better of two runs: the later counts, the earlier is kept and says why it does not."""
+    first = record(items="d", release="one", provenance=Provenance(source="one.json", date="2026-11-30"))
+    again = record(CLEAR_LOSS, items="d", release="two", provenance=Provenance(source="two.json", date="2026-12-01"))
+    other = record(items="e", release="one", provenance=Provenance(source="one.json", date="2026-11-30"))
+    made = derive([first, again])
+    assert [rule.pairs for rule in made.rules] == [CLEAR_LOSS]
+    assert "measured again" in made.dropped[first.record_id]
+    assert set(derive([other, again]).dropped) == set()
+
+
 @pytest.mark.parametrize("split", ["tune", "foreign"])
 def test_what_was_tuned_on_or_is_foreign_gives_no_rule_and_says_why(split):
     evidence = derive([record(split=split)])
