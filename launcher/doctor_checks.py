@@ -4,9 +4,11 @@ Nothing is changed and nothing is loaded that takes long. Roots and lookups are 
 show each finding.
 """
 
+import contextlib
 import ctypes
 import importlib.metadata
 import importlib.util
+import json
 import os
 import platform
 import shutil
@@ -217,12 +219,13 @@ def check_evidence() -> Finding:
     chosen = settings.value("CHRYSALIS_EVIDENCE")
     if not chosen:
         return Finding("evidence", "ok", "what this version ships with")
-    if Path(chosen).expanduser().is_file():
-        return Finding("evidence", "ok", chosen)
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+        rules = json.loads(Path(chosen).expanduser().read_bytes())["rules"]
+        return Finding("evidence", "ok", f"{len(rules)} rules, {chosen}")
     remedy = (
         "Build it (python -m evidence.build --out FILE), or unset CHRYSALIS_EVIDENCE; until then no advice is given."
     )
-    return Finding("evidence", "fail", f"not there: {chosen}", remedy)
+    return Finding("evidence", "fail", f"not there, or no evidence: {chosen}", remedy)
 
 
 def check_memory(proc: Path = Path("/proc")) -> Finding:

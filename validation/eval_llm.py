@@ -236,12 +236,18 @@ def main(argv: list[str] | None = None) -> int:
     if unknown or not (url or options.collect):
         print(f"unknown groups: {', '.join(unknown)}" if unknown else "set CHRYSALIS_LLM_URL or --url", file=sys.stderr)
         return 2
+    if options.collect and not options.model_name:
+        print("--collect asks no endpoint: say with --model-name which model it was", file=sys.stderr)
+        return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # the daemon it started ends with it
     try:
         run = Run(options, None if options.collect else _endpoint(url, options))
         collect(run, wanted)
     except EndpointGone as gone:
         print(f"{gone}\nWhat was asked is kept; the same command goes on.", file=sys.stderr)
+        return 2
+    if options.collect and not run.figures:
+        print(f"no transcripts of {run.name}: nothing is written", file=sys.stderr)
         return 2
     result = measured(run)
     path = write(options.name, result, quick=False, seconds=time.monotonic() - run.started)

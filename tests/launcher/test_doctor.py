@@ -65,8 +65,11 @@ def test_evidence_of_ones_own_that_is_not_there_fails(home, monkeypatch):
     monkeypatch.setenv("CHRYSALIS_EVIDENCE", str(home / "mine.json"))
     found = doctor_checks.check_evidence()
     assert (found.level, "evidence.build" in found.remedy) == ("fail", True)
-    (home / "mine.json").write_text("{}")
-    assert doctor_checks.check_evidence().level == "ok"
+    for damaged in ("", "{", "[]", "{}", '{"rules": 3}'):
+        (home / "mine.json").write_text(damaged)
+        assert doctor_checks.check_evidence().level == "fail"
+    (home / "mine.json").write_text('{"rules": []}')
+    assert doctor_checks.check_evidence().text.startswith("0 rules")
 
 
 def test_a_check_that_breaks_is_a_failed_finding_and_the_others_go_on():

@@ -139,6 +139,28 @@ def test_a_trial_that_was_changed_by_hand_is_seen(results):
     assert collected(body) != body.at("figures")
 
 
+def test_what_is_kept_after_a_torn_line_is_read_again(results):
+    """A run that was killed while it wrote costs that line alone, not the one that comes after."""
+    first = transcripts.Lines("run", "cal", dict)
+    first.add({"a": 1})
+    path = results / "kept" / "run" / "cal.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"a": ')
+    again = transcripts.Lines("run", "cal", dict)
+    again.add({"a": 2})
+    again.add({"a": 3})
+    assert transcripts.Lines("run", "cal", dict).kept == again.kept == [{"a": 1}, {"a": 2}, {"a": 3}]
+
+
+def test_collecting_nothing_overwrites_nothing(results, capsys):
+    """Wrong words, or transcripts that are not there, leave every result as it is."""
+    assert eval_llm.main(["--collect", "--hyp", "ha"]) == 2
+    assert eval_llm.main(["--collect", "--hyp", "ha", "--model-name", "m"]) == 2
+    told = capsys.readouterr().err
+    assert "--model-name" in told
+    assert "nothing is written" in told
+    assert not list((results / "results").iterdir())
+
+
 def test_without_an_endpoint_or_with_an_unknown_group_it_says_what_is_wrong(monkeypatch, capsys):
     """Exit 2, nothing written."""
     monkeypatch.delenv("CHRYSALIS_LLM_URL", raising=False)

@@ -28,18 +28,20 @@ class Lines(Generic[T]):
     def __init__(self, run: str, name: str, kind: type[T], folder: Path | None = None) -> None:
         self._path = (folder or FOLDER) / run / f"{name}.jsonl"
         self.kept: list[T] = []
-        if self._path.exists():
-            for line in self._path.read_bytes().splitlines():
-                try:
-                    self.kept.append(msgspec.json.decode(line, type=kind))
-                except msgspec.DecodeError:  # the last line of a run that was killed while it wrote
-                    continue
+        written = self._path.read_bytes() if self._path.exists() else b""
+        self._torn = bool(written) and not written.endswith(b"\n")
+        for line in written.splitlines():
+            try:
+                self.kept.append(msgspec.json.decode(line, type=kind))
+            except msgspec.DecodeError:  # the last line of a run that was killed while it wrote
+                continue
 
     def add(self, value: T) -> None:
         """Keep one more."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("ab") as file:
-            file.write(msgspec.json.encode(value) + b"\n")
+            file.write(b"\n" * self._torn + msgspec.json.encode(value) + b"\n")
+        self._torn = False
         self.kept.append(value)
 
 

@@ -5,7 +5,7 @@ from ..dsl.faults import ExpressionError, near
 from ..dsl.operators import ARITY, EXAMPLES, known_words
 from ..dsl.syntax import Apply, Comprehension
 from ..dsl.syntax import Sequence as ListNode
-from ..dsl.types import EnumType, IntType
+from ..dsl.types import EnumType, IntType, finite, spell
 
 _MANY = 99
 _CHAINS = frozenset({"=", "distinct", "<", "<=", ">", ">="})
@@ -19,19 +19,17 @@ def undeclared(declarations: Declarations, text: str) -> ExpressionError:
     add_to = f', or add "{text}" to the values of {enums[0]}' if enums else ""
     line = f'"{text}": "{_usual(declarations)}"'
     return ExpressionError(
-        f"{text!r} is not declared", fix=f'{first}add to vars: {line} (or "bool"){add_to}', example=line
+        f"{text!r} is not declared",
+        fix=f'{first}add to vars: {line} (or "bool"){add_to}',
+        example="" if first or add_to else line,
     )
 
 
 def _usual(declarations: Declarations) -> str:
     """The type of every integer variable there is, where they have one; else an example of a type."""
-    ranges = {
-        (symbol.type.low, symbol.type.high)
-        for symbol in declarations.symbols.values()
-        if isinstance(symbol.type, IntType) and not symbol.indexes and not symbol.type.values
-    }
-    low, high = ranges.pop() if len(ranges) == 1 else (None, None)
-    return "int 1..5" if low is None or high is None else f"int {low}..{high}"
+    plain = [symbol.type for symbol in declarations.symbols.values() if not symbol.indexes]
+    kinds = {kind for kind in plain if isinstance(kind, IntType) and not kind.values and finite(kind)}
+    return spell(kinds.pop()) if len(kinds) == 1 else "int 1..5"
 
 
 def unknown_function(declarations: Declarations, node: Apply) -> ExpressionError:

@@ -43,8 +43,9 @@ def with_ranges(conflict: Conflict, tracked: Tracked, declarations: Declarations
     """A conflict of one constraint, with the ranges of its variables where these are what it cannot hold in."""
     if len(conflict.members) != 1:
         return conflict
-    name = conflict.members[0].name
-    at, item = next((at, item) for at, item in enumerate(tracked.items) if item.name == name)
+    (member,) = conflict.members
+    said = (member.name, member.text)  # a name alone may have been given twice
+    at, item = next((at, item) for at, item in enumerate(tracked.items) if (item.name, item.text) == said)
     if tracked.alone(at, budget.within(_ALONE_S)) != "sat":
         return conflict
     ranges: dict[str, list[str]] = {}

@@ -45,6 +45,12 @@ def test_what_is_wrong_in_the_same_way_everywhere_is_told_once_with_every_place(
     assert said.failure.next_action.startswith('Add to vars: "ann": "int 1..6", "bob": "int 1..6";')
 
 
+def test_names_that_are_near_to_others_are_not_told_to_be_declared():
+    """Where a value of an enum or a slip is likelier, the fix says so, and no line to add stands before it."""
+    said = ask(vars={"day": ["mon", "tue"], "x": "int 1..3"}, constraints=["day = tues", "day = mond"])
+    assert said.failure.next_action.startswith("Did you mean tue?")
+
+
 def test_sentences_are_told_to_be_sentences():
     rules = ["Dan did not finish in place 2.", "Eva finished before Ann.", "Eva finished exactly 1 place after Dan."]
     (found,) = faults(vars={"dan": "int 1..3", "eva": "int 1..3"}, constraints=rules)

@@ -195,6 +195,16 @@ def test_a_constraint_that_only_the_ranges_rule_out_is_told_with_them(variables,
         assert "Widen" not in said.outcome.next_action
 
 
+def test_the_ranges_told_are_those_of_the_constraint_in_conflict_though_another_has_its_name():
+    rules = [{"name": "r", "expr": "a < a"}, {"name": "r", "expr": "b = 9"}]
+    (first, second) = (
+        ask(vars={"a": "int 1..3", "b": "int 1..2"}, constraints=[*rules[1:], *rest]) for rest in ([], rules[:1])
+    )
+    assert first["conflict"]["ranges"] == {"int 1..2": ["b"]}
+    (member,) = second["conflict"]["members"]
+    assert second["conflict"].get("ranges", {}) == ({} if member["text"] == "a < a" else {"int 1..2": ["b"]})
+
+
 @pytest.mark.parametrize("declared", ["2", "int 2", 2])
 def test_a_value_in_place_of_a_range_is_told_to_be_a_constraint(declared):
     said = ask(vars={"ann": declared, "bob": "int 1..3"}, constraints=["ann < bob"])
