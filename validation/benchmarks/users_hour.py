@@ -19,7 +19,7 @@ from validation.run import Context
 from validation.stack import Stack
 
 FACTS: Final = 10_000
-FACTS_QUICK: Final = 1_200
+FACTS_QUICK: Final = 6_000
 SECRET: Final = "zorbal"
 """A word that only the forgotten source has."""
 SECRETS: Final = 150
