@@ -6,7 +6,7 @@ experimental  difference >= DELTA and P(difference > 0) >= CHANCE_MIN, or a stro
 neutral       everything else; kept in the file, no hint
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import groupby
 
@@ -102,7 +102,9 @@ def derive(records: Iterable[Record]) -> Evidence:
     dropped = {r.record_id: why for r in ordered if (why := usable(r))}
     dropped |= _superseded([r for r in ordered if r.record_id not in dropped])
     kept = [r for r in ordered if r.record_id not in dropped]
-    rules = [rule for release in _grouped(kept, lambda r: r.release) for rule in _rules_of(release)]
+    used = _split(kept, "derive")
+    confirming = {_cell_key(cell[0]): cell for cell in _grouped(_split(kept, "heldout"), _cell_key)}
+    rules = [rule for release in _grouped(used, lambda r: r.release) for rule in _rules_of(release, confirming)]
     return Evidence(schema=SCHEMA, records=ordered, rules=tuple(rules), dropped=dropped)
 
 
@@ -126,10 +128,15 @@ def _cell_key(record: Record) -> str:
     return msgspec.json.encode(key, order="deterministic").decode()
 
 
-def _rules_of(records: Sequence[Record]) -> list[Rule]:
-    """The rules of one release; the cells of a release are tested together."""
-    cells = [cell for cell in _grouped(records, _cell_key) if _split(cell, "derive")]
-    pooled = [_pool(_split(cell, "derive")) for cell in cells]
+def _rules_of(records: Sequence[Record], confirming: Mapping[str, Sequence[Record]]) -> list[Rule]:
+    """The rules of one release; its cells are tested together.
+
+    Args:
+        records: its derive split.
+        confirming: the held-out records of each cell, measured in whatever release.
+    """
+    cells = _grouped(records, _cell_key)
+    pooled = [_pool(cell) for cell in cells]
     adjusted = {
         "p_gain": holm([p_above(p, DELTA) for p in pooled]),
         "p_loss": holm([p_below(p, 0.0) for p in pooled]),
@@ -138,7 +145,13 @@ def _rules_of(records: Sequence[Record]) -> list[Rule]:
     low_alpha = holm_alphas([p_above(p, DELTA) for p in pooled], ALPHA)
     high_alpha = holm_alphas([p_below(p, 0.0) for p in pooled], ALPHA)
     return [
-        _rule(cell, pairs, {name: p[i] for name, p in adjusted.items()}, low_alpha[i], high_alpha[i])
+        _rule(
+            cell,
+            pairs,
+            {name: p[i] for name, p in adjusted.items()},
+            (low_alpha[i], high_alpha[i]),
+            confirming.get(_cell_key(cell[0]), ()),
+        )
         for i, (cell, pairs) in enumerate(zip(cells, pooled, strict=True))
     ]
 
@@ -156,9 +169,9 @@ def _superseded(records: Sequence[Record]) -> dict[str, str]:
     return earlier
 
 
-def _split(cell: Sequence[Record], split: str) -> list[Record]:
-    """The cell's records of one split."""
-    return [record for record in cell if record.task_set.split == split]
+def _split(records: Sequence[Record], split: str) -> list[Record]:
+    """The records of one split."""
+    return [record for record in records if record.task_set.split == split]
 
 
 def _pool(records: Sequence[Record]) -> Pairs:
@@ -168,8 +181,13 @@ def _pool(records: Sequence[Record]) -> Pairs:
     return total
 
 
-def _rule(cell: Sequence[Record], pairs: Pairs, p: dict[str, float], low_alpha: float, high_alpha: float) -> Rule:
-    used, confirming = _split(cell, "derive"), _split(cell, "heldout")
+def _rule(
+    used: Sequence[Record],
+    pairs: Pairs,
+    p: Mapping[str, float],
+    alphas: tuple[float, float],
+    confirming: Sequence[Record],
+) -> Rule:
     heldout = _pool(confirming).difference if confirming else None
     cost = _mean_cost(used)
     judged = judge(pairs, heldout=heldout, dearer=cost.dearer, **p)
@@ -183,15 +201,15 @@ def _rule(cell: Sequence[Record], pairs: Pairs, p: dict[str, float], low_alpha: 
         why=judged.why,
         pairs=pairs,
         difference=round(pairs.difference, DIGITS),
-        low=round(lower_bound(pairs, low_alpha), DIGITS),
-        high=round(upper_bound(pairs, high_alpha), DIGITS),
+        low=round(lower_bound(pairs, alphas[0]), DIGITS),
+        high=round(upper_bound(pairs, alphas[1]), DIGITS),
         p=_significant(mcnemar_midp(pairs)),
         p_gain=_significant(p["p_gain"]),
         chance=round(chance_of_gain(pairs), DIGITS),
         heldout=None if heldout is None else round(heldout, DIGITS),
         release=first.release,
-        records=tuple(r.record_id for r in used + confirming),
-        sources=tuple(sorted({r.provenance.source for r in used + confirming})),
+        records=tuple(r.record_id for r in (*used, *confirming)),
+        sources=tuple(sorted({r.provenance.source for r in (*used, *confirming)})),
         capability=first.capability,
         cost=cost,
         compliance=Compliance(

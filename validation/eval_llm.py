@@ -1,7 +1,7 @@
 """`python -m validation.eval_llm --hyp ha,ctx,hc,…`: the product with a real model in the loop, paired and resumable.
 
 Drives the product through its real bridge with the official MCP client, and any OpenAI-compatible endpoint
-(`CHRYSALIS_LLM_URL` or --url). n, arms and rule are those of `validation/llm/preregistration.toml`. Every trial is
+(`CHRYSALIS_LLM_URL` or --url). n, arms and rule are those of `validation/llm/preregistrations/`. Every trial is
 kept under `validation/transcripts/`; the same command goes on where it was stopped. Writes
 `validation/results/NAME.json`, whose records `python -m evidence.build` takes up; `--collect` writes it from the
 transcripts alone, without a model.
@@ -42,14 +42,14 @@ class Run:
 
     def __init__(self, options: argparse.Namespace, endpoint: Endpoint | None) -> None:
         self.options, self.endpoint = options, endpoint
-        self.plan = plan.load()
+        self.plan = plan.load(options.plan)
         self.started = time.monotonic()
         self.thinkings = THINKING[options.thinking]
         known = Model(
             name=options.model_name or (endpoint.model if endpoint else ""), quantisation=options.quantisation
         )
         self.model = complete(msgspec.structs.replace(known, params_b=options.params_b))
-        self.name = f"{options.name}-{plan.digest()}-{options.calls}-{options.context}"
+        self.name = f"{options.name}-{plan.digest(options.plan)}-{options.calls}-{options.context}"
         self.figures: dict[str, Any] = {}
         self.hypotheses: dict[str, Any] = dict.fromkeys(plan.HYPOTHESES)
         self.records: list[dict[str, Any]] = []
@@ -175,7 +175,7 @@ def measured(run: Run) -> Measured:
     ]
     figures = {
         "model": msgspec.to_builtins(run.model),
-        "preregistration": {"sha256": plan.digest(), "rule": run.plan.rule},
+        "preregistration": {"sha256": plan.digest(run.plan.seed), "rule": run.plan.rule},
         "transcripts": run.name,
         "calls": run.options.calls,
         "context": run.options.context,
@@ -211,6 +211,7 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--context", type=int, default=4096, help="its context in tokens")
     flags.add_argument("--timeout", type=float, default=120.0, help="seconds for each request")
     flags.add_argument("--minutes", type=float, default=0.0, help="stop after so many and write what there is")
+    flags.add_argument("--plan", type=int, default=0, choices=plan.seeds(), help="seed of an earlier preregistration")
     flags.add_argument("--n", type=int, default=0, help="fewer items a group than planned")
     flags.add_argument("--collect", action="store_true", help="ask nothing; write what the transcripts give")
     flags.add_argument("--name", default="llm", help="of the result file")

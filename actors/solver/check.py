@@ -16,9 +16,9 @@ from .dsl.proposed import Cells, in_domain, read_assignment
 from .dsl.types import spell
 from .dsl.values import Unreadable
 from .encoding.model import literal, shown
+from .encoding.whole import encode
 from .search.conflict import explain
 from .search.engine import Engine
-from .solve import encode
 
 _LISTED_MAX: Final = 200
 

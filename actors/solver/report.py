@@ -3,11 +3,12 @@
 from typing import Any
 
 from protocol.action import Outcome
-from protocol.actions.reason import Solved
+from protocol.actions.reason import Conflict, Remedy, Solved
 
 from .dsl.faults import listing
 
 _SHOWN = 6
+_NAMES_SHOWN = 12
 
 
 def sentence(answer: Solved, notes: tuple[str, ...]) -> Outcome:
@@ -76,7 +77,7 @@ def _unsat(answer: Solved) -> str:
         return "Unsatisfiable: no values satisfy all constraints."
     if not conflict.members:
         return "Unsatisfiable: the declared ranges alone leave no solution."
-    if conflict.ranges:
+    if conflict.ranges and len(conflict.members) == 1:
         (alone,) = conflict.members
         return f"Unsatisfiable: {alone.name} ({_short(alone.text)}) cannot hold within the ranges that vars declares."
     names = ", ".join(member.name for member in conflict.members[:_SHOWN])
@@ -93,20 +94,47 @@ def _unsat(answer: Solved) -> str:
 
 
 def _repair(answer: Solved) -> str | None:
+    """What to do about the conflict, and what is then so."""
     conflict = answer.conflict
     if conflict is None or not conflict.members:
         return None
+    left_out = [_left_out(remedy, conflict) for remedy in conflict.remedies if remedy.without]
+    wider = [_wider(remedy) for remedy in conflict.remedies if remedy.ranges]
+    if left_out:
+        which = [] if len(left_out) == 1 else ["Leave out the one that was not meant."]
+        return " ".join([*which, *left_out, *(f"Or {text}" for text in wider)])
+    if wider:
+        return f"{wider[0][0].upper()}{wider[0][1:]}"
     if conflict.ranges:
         told = "; ".join(
             f"{listing(names, _SHOWN)}: {range_}" for range_, names in list(conflict.ranges.items())[:_SHOWN]
         )
-        return f"Widen these ranges in vars ({told}), or relax {conflict.members[0].name}."
+        return f"Widen these ranges in vars ({told}), or leave out {conflict.members[0].name}."
     helpful = [member.name for member in conflict.members if member.dropping_it_helps]
     if helpful:
-        return f"Drop or relax one of these and the rest is satisfiable: {', '.join(helpful)}."
+        return f"Leave out one of these and the rest is satisfiable: {', '.join(helpful)}."
     if any(member.dropping_it_helps is None for member in conflict.members):
         return None
-    return "No single one of these helps: there is another conflict besides. Relax one of these and solve again."
+    return "No single one of these helps: there is another conflict besides. Leave one of these out and solve again."
+
+
+def _left_out(remedy: Remedy, conflict: Conflict) -> str:
+    text = next(member.text for member in conflict.members if member.name == remedy.without)
+    return f"Without {remedy.without} ({_short(text)}): {_then(remedy) or 'satisfiable.'}"
+
+
+def _wider(remedy: Remedy) -> str:
+    told = "; ".join(f"{range_} for {listing(names, _NAMES_SHOWN)}" for range_, names in remedy.ranges.items())
+    then = _then(remedy)
+    return f"declare {told} in vars: {then}" if then else f"declare {told} in vars and solve again."
+
+
+def _then(remedy: Remedy) -> str:
+    """The solution of a remedy as half a sentence; "" when it has none."""
+    if remedy.model is None:
+        return ""
+    only = {True: "; the only solution", False: "; not the only solution", None: ""}[remedy.unique]
+    return f"{_values(remedy.model)}{only}."
 
 
 def _next(answer: Solved) -> str | None:

@@ -66,6 +66,18 @@ class Member(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether the rest is satisfiable without it; null when time ran out."""
 
 
+class Remedy(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One change after which the constraints can hold."""
+
+    without: str = ""
+    """The constraint to leave out."""
+    ranges: dict[str, list[str]] = {}
+    """Variables by the range to declare in place of theirs; the smallest that is wide enough."""
+    model: dict[str, Any] | None = None
+    """What is then so; missing where only the conflict was looked at, or more than constraints was asked."""
+    unique: bool | None = None
+
+
 class Conflict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Constraints that cannot hold together; none of them can be left out of the list."""
 
@@ -76,7 +88,8 @@ class Conflict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     with_domains: bool = False
     """The declared ranges of the variables take part."""
     ranges: dict[str, list[str]] = {}
-    """Variables by declared range, where a constraint could hold but for these."""
+    """Variables by declared range, where the members could hold but for these."""
+    remedies: list[Remedy] = []
 
 
 class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):

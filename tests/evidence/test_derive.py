@@ -31,6 +31,22 @@ def test_a_gain_that_the_held_out_items_contradict_gives_no_advice():
     assert only_rule(records).level == "neutral"
 
 
+def test_held_out_items_confirm_whatever_release_they_were_measured_in():
+    derived, heldout = record(items="d", release="spring"), record(split="heldout", items="h", release="autumn")
+    rule = only_rule([derived, heldout])
+    assert (rule.level, rule.release) == ("recommended", "spring")
+    assert rule.records == (derived.record_id, heldout.record_id)
+
+
+def test_held_out_items_confirm_their_own_cell_only():
+    other = record(split="heldout", items="h", cell=Cell(goal="solve", n_vars=(5, 6)))
+    assert only_rule([record(items="d", cell=Cell(goal="solve", n_vars=(3, 3))), other]).level == "experimental"
+
+
+def test_held_out_items_alone_give_no_rule():
+    assert derive([record(split="heldout", items="h")]).rules == ()
+
+
 def test_a_clear_gain_on_fewer_than_twenty_items_stays_experimental():
     few = Pairs(1, N_STRONG - 3, 0, 1)
     rule = only_rule(confirmed(few))

@@ -115,6 +115,7 @@ def collected(body):
     words = ["--collect", "--name", body.name, "--calls", told["calls"], "--context", str(told["context"])]
     words += ["--thinking", "both", "--thinking-by", told["thinking_by"], "--model-name", model["name"]]
     words += ["--params-b", str(model["params_b"]), "--quantisation", model.get("quantisation", "")]
+    words += ["--plan", str(body.at("seed"))]
     run = eval_llm.Run(eval_llm.parser().parse_args(words), None)
     eval_llm.collect(run, eval_llm.groups.ORDER)
     return json.loads(json.dumps(eval_llm.measured(run).figures))

@@ -104,6 +104,19 @@ def test_items_are_the_same_from_the_same_seed_and_differ_between_groups():
     assert len(set(questions)) == len(questions)
 
 
+def test_no_plan_asks_what_an_earlier_one_asked():
+    """What was seen while the product was mended proves nothing of it afterwards."""
+    asked = [
+        {
+            (item.question, item.gold)
+            for name, group in plan.load(seed).groups.items()
+            for item in groups.make(name, group, seed, 1_024).items
+        }
+        for seed in plan.seeds()
+    ]
+    assert len(set().union(*asked)) == sum(map(len, asked))
+
+
 def test_facts_beyond_the_window_are_more_than_it_holds():
     """Whatever the window."""
     fixed = plan.load()
@@ -112,9 +125,11 @@ def test_facts_beyond_the_window_are_more_than_it_holds():
         assert sum(len(" ".join(fact)) for fact in facts) / 4 > window * fixed.fit_share
 
 
-def test_every_group_of_the_plan_can_be_made_and_its_comparisons_name_its_arms():
-    """The file that was fixed beforehand is one that can be run."""
-    fixed = plan.load()
+@pytest.mark.parametrize("seed", plan.seeds())
+def test_every_group_of_a_plan_can_be_made_and_its_comparisons_name_its_arms(seed):
+    """The file that was fixed beforehand is one that can be run, and is called by its seed."""
+    fixed = plan.load(seed)
+    assert fixed.seed == seed
     assert set(fixed.groups) == set(groups.ORDER)
     for name, group in fixed.groups.items():
         assert {arm for pair in group.compare.values() for arm in pair} <= set(group.arms)

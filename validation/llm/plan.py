@@ -1,4 +1,7 @@
-"""The preregistration: n, arms and rule of each group, read from the file that was committed before the run."""
+"""The preregistration: n, arms and rule of each group, read from the file that was committed before the run.
+
+One file for each seed; earlier ones stay, since results name theirs by its hash.
+"""
 
 import hashlib
 import tomllib
@@ -8,7 +11,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-FILE: Final = Path(__file__).with_name("preregistration.toml")
+FOLDER: Final = Path(__file__).with_name("preregistrations")
 HYPOTHESES: Final = ("H-a", "H-a-ctx", "H-a-scale", "H-b-e2e", "H-c", "H-c-hard", "H-adv", "H-adv-sham")
 """Always written, also when not measured, so that the verdict table can tell."""
 
@@ -39,15 +42,25 @@ class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     groups: dict[str, GroupPlan]
 
 
-def load(path: Path = FILE) -> Plan:
-    """The plan.
+def seeds() -> list[int]:
+    """The plans there are, oldest first; the last one is in force."""
+    return sorted(int(path.stem) for path in FOLDER.glob("*.toml"))
+
+
+def load(seed: int = 0) -> Plan:
+    """The plan of a seed, or the one in force.
 
     Raises:
+        FileNotFoundError: there is none of that seed.
         msgspec.ValidationError: naming what is wrong with it.
     """
-    return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Plan)
+    return msgspec.convert(tomllib.loads(_path(seed).read_text(encoding="utf-8")), Plan)
 
 
-def digest(path: Path = FILE) -> str:
-    """Which plan it was: SHA-256 of the file, first 16 digits."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+def digest(seed: int = 0) -> str:
+    """Which plan it is: SHA-256 of the file, first 16 digits."""
+    return hashlib.sha256(_path(seed).read_bytes()).hexdigest()[:16]
+
+
+def _path(seed: int) -> Path:
+    return FOLDER / f"{seed or seeds()[-1]}.toml"

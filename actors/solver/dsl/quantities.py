@@ -146,9 +146,8 @@ def _among(_: str, args: list[Any]) -> int:
 
 
 def _nvalue(_: str, args: list[Any]) -> int:
-    return len(
-        {(type(value).__name__, value.casefold()) if isinstance(value, str) else scale(value) for value in flat(args)}
-    )
+    items = flat(args)
+    return sum(not any(equal(item, earlier) for earlier in items[:at]) for at, item in enumerate(items))
 
 
 QUANTITIES: Final[dict[str, Meaning]] = {

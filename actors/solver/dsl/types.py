@@ -78,6 +78,15 @@ def finite(kind: Type) -> FiniteSet | None:
             return None
 
 
+def limited(kind: Type) -> bool:
+    """Whether a declaration rules out some values that its kind has."""
+    match kind:
+        case IntType(low=None, high=None, values=()) | RealType(low=None, high=None) | BoolType():
+            return False
+        case _:
+            return True
+
+
 def spell(kind: Type) -> str:
     """A type as one would declare it."""
     match kind:

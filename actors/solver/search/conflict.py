@@ -15,7 +15,7 @@ from protocol.actions.reason import Conflict, Member
 from ..clock import Budget
 from ..dsl.declarations import Declarations
 from ..dsl.names import free_names
-from ..dsl.types import spell
+from ..dsl.types import limited, spell
 from .engine import Tracked
 
 _ALONE_S = 0.5
@@ -40,17 +40,17 @@ def explain(tracked: Tracked, budget: Budget) -> Conflict | None:
 
 
 def with_ranges(conflict: Conflict, tracked: Tracked, declarations: Declarations, budget: Budget) -> Conflict:
-    """A conflict of one constraint, with the ranges of its variables where these are what it cannot hold in."""
-    if len(conflict.members) != 1:
+    """A conflict with the ranges of its variables, where these are what its members cannot hold in."""
+    if not conflict.members:
         return conflict
-    (member,) = conflict.members
-    said = (member.name, member.text)  # a name alone may have been given twice
-    at, item = next((at, item) for at, item in enumerate(tracked.items) if (item.name, item.text) == said)
-    if tracked.alone(at, budget.within(_ALONE_S)) != "sat":
+    said = [(member.name, member.text) for member in conflict.members]  # a name alone may have been given twice
+    guilty = [at for at, item in enumerate(tracked.items) if (item.name, item.text) in said]
+    if tracked.unbounded(guilty, budget.within(_ALONE_S)) != "sat":
         return conflict
+    names = [name for at in guilty for name in free_names(tracked.items[at].node)]
     ranges: dict[str, list[str]] = {}
-    for name in dict.fromkeys(free_names(item.node)):
-        if name in declarations.symbols:
+    for name in dict.fromkeys(names):
+        if name in declarations.symbols and limited(declarations.symbols[name].type):
             ranges.setdefault(spell(declarations.symbols[name].type), []).append(name)
     return msgspec.structs.replace(conflict, with_domains=True, ranges=ranges)
 

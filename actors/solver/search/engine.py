@@ -143,10 +143,11 @@ class Tracked:
         """Check with these constraints only."""
         return "unknown" if budget.spent() else verdict(self.solver, budget, *(self._switches[at] for at in chosen))[0]
 
-    def alone(self, at: int, budget: Budget) -> Result:
-        """Check one constraint without the declared ranges."""
+    def unbounded(self, chosen: Sequence[int], budget: Budget) -> Result:
+        """Check with these constraints only, and without the declared ranges."""
         solver = new_solver(finite=False)
-        solver.add(self._parts[at])
+        solver.push()  # without, Z3 takes tactics that start a thread of their own, after which a zygote cannot fork
+        solver.add(*(self._parts[at] for at in chosen))
         return "unknown" if budget.spent() else verdict(solver, budget)[0]
 
     def core(self) -> list[int]:

@@ -85,3 +85,10 @@ def test_a_difference_of_one_is_its_negative():
 )
 def test_operands_that_do_not_go_together_are_named(text, problem):
     assert problem in str(faults(types=TYPES, vars=VARS, constraints=[text]))
+
+
+@pytest.mark.parametrize("items", ["d, mon", "[d, mon]", "mon, d, Mon", "e[0], d, mon"])
+def test_a_member_named_by_itself_is_the_value_that_a_variable_has(items):
+    """Both readings count it once."""
+    said = ask(types=TYPES, vars=VARS, constraints=[f"nvalue({items}) = 1", "d = mon"])
+    assert (said["result"], said["verified"]) == ("sat", True)

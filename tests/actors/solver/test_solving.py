@@ -179,6 +179,7 @@ def test_text_of_several_lines_is_several_constraints():
         ({"a": "int 1..3", "b": "int 7..9"}, ["a = b"], "c1", {"int 1..3": ["a"], "int 7..9": ["b"]}),
         ({"a": "int 1..3"}, ["a < a"], "c1", {}),
         ({"a": "int 1..3"}, ["a = 1", "a = 2"], None, {}),
+        ({"a": ["red", "blue"], "b": "bool"}, ["a != red and a != blue or b and not b"], "c1", {"{red, blue}": ["a"]}),
     ],
 )
 def test_a_constraint_that_only_the_ranges_rule_out_is_told_with_them(variables, constraints, guilty, ranges):
@@ -189,10 +190,71 @@ def test_a_constraint_that_only_the_ranges_rule_out_is_told_with_them(variables,
     if ranges:
         assert [one["name"] for one in said["conflict"]["members"]] == [guilty]
         assert said["conflict"]["with_domains"] is True
-        assert said.outcome.next_action.startswith("Widen these ranges in vars (")
-        assert all(text in said.outcome.next_action for text in ranges)
+        assert said.outcome.next_action.startswith(("Declare int ", "Widen these ranges in vars ("))
     else:
-        assert "Widen" not in said.outcome.next_action
+        assert "Declare" not in said.outcome.next_action
+
+
+@pytest.mark.parametrize(
+    ("variables", "constraints", "ranges", "model"),
+    [
+        (dict.fromkeys("abcde", "int 1..3"), ["all_different(a, b, c, d, e)"], {"int 1..5": [*"abcde"]}, ...),
+        (dict.fromkeys("abcd", "int 1..3"), ["a < b", "b < c", "c < d"], {"int 1..4": [*"abcd"]}, [1, 2, 3, 4]),
+        ({"a": "int 1..3", "n": "int"}, ["a < 1", "n = a"], {"int 0..3": ["a"]}, [0, 0]),
+        ({"a": "int 1..3", "b": "int 7..9"}, ["a = b"], {"int 1..7": ["a"], "int 7..13": ["b"]}, [7, 7]),
+        ({"a": "int 3..5", "b": "int 3..5"}, ["a - b = 9"], {"int 3..12": ["a", "b"]}, [12, 3]),
+        ({"a": "int 3..5"}, ["a = -1 or a = 99"], {"int -1..5": ["a"]}, ...),
+        ({"a": "int 1..3"}, ["a > 500"], {"int 1..501": ["a"]}, [501]),
+        ({"a": "int 1..3"}, ["a > 5000"], None, None),
+    ],
+)
+def test_the_smallest_ranges_that_are_wide_enough_are_told_with_what_then_holds(variables, constraints, ranges, model):
+    """Up or down, where fewer values are enough, else both; nothing when no width helps."""
+    said = ask(vars=variables, constraints=constraints)
+    assert said["result"] == "unsat"
+    told = [one for one in said["conflict"].get("remedies", []) if "ranges" in one]
+    assert [one["ranges"] for one in told] == ([] if ranges is None else [ranges])
+    if ranges is None:
+        return
+    (remedy,) = told
+    if model is not ...:
+        assert (list(remedy["model"].values()), remedy["unique"]) == (model, True)
+    wider = {**variables, **{name: kind for kind, names in ranges.items() for name in names}}
+    again = ask(vars=wider, constraints=constraints)
+    assert (again["result"], again["model"], again["unique"]) == ("sat", remedy["model"], remedy["unique"])
+    assert all(f"{kind} for {', '.join(names)}" in said.outcome.next_action for kind, names in ranges.items())
+
+
+def test_ranges_that_solve_one_of_two_conflicts_are_told_without_a_solution():
+    said = ask(vars=dict.fromkeys("abcd", "int 1..3"), constraints=["all_different(a, b, c, d)", "a < b", "b < a"])
+    (member, *others) = said["conflict"]["members"]
+    if others:  # the other conflict is as small as this one, and may be the one that is told
+        assert {one["without"] for one in said["conflict"]["remedies"]} <= {"c2", "c3"}
+        return
+    assert member["name"] == "c1"
+    assert said["conflict"]["remedies"] == [{"ranges": {"int 1..4": [*"abcd"]}}]
+    assert said.outcome.next_action == "Declare int 1..4 for a, b, c, d in vars and solve again."
+
+
+def test_what_holds_without_each_of_the_constraints_in_conflict_is_told():
+    """The rule that a model wrote by mistake is seen by what follows without it."""
+    rules = ["all_different(a, b, c)", "a < b", {"name": "second", "expr": "b < a"}, "c = a + 1"]
+    said = ask(vars=dict.fromkeys("abc", "int 1..3"), constraints=rules)
+    assert said["conflict"]["remedies"] == [
+        {"without": "c2", "model": {"a": 2, "b": 1, "c": 3}, "unique": True},
+        {"without": "second", "model": {"a": 1, "b": 3, "c": 2}, "unique": True},
+    ]
+    assert "Without c2 (a < b): a=2, b=1, c=3; the only solution." in said.outcome.next_action
+    assert "Without second (b < a): a=1, b=3, c=2; the only solution." in said.outcome.next_action
+
+
+def test_a_remedy_of_a_problem_with_a_goal_names_the_change_alone():
+    """What is best then is for the next solve to find."""
+    said = ask(vars=dict.fromkeys("abc", "int 1..2"), constraints=["all_different(a, b, c)"], maximize="a")
+    assert said["conflict"]["remedies"] == [{"ranges": {"int 1..3": [*"abc"]}}]
+    said = ask(vars={"a": "int 1..2"}, constraints=["a = 1", "a = 2"], options={"A": "a = 1"})
+    assert said["conflict"]["remedies"] == [{"without": "c1"}, {"without": "c2"}]
+    assert "Without c1 (a = 1): satisfiable." in said.outcome.next_action
 
 
 def test_the_ranges_told_are_those_of_the_constraint_in_conflict_though_another_has_its_name():
