@@ -101,7 +101,7 @@ def _repair(answer: Solved) -> str | None:
     left_out = [_left_out(remedy, conflict) for remedy in conflict.remedies if remedy.without]
     wider = [_wider(remedy) for remedy in conflict.remedies if remedy.ranges]
     if left_out:
-        which = [] if len(left_out) == 1 else ["Leave out the one that was not meant."]
+        which = [] if len(left_out) == 1 else ["Leave out what was not meant."]
         return " ".join([*which, *left_out, *(f"Or {text}" for text in wider)])
     if wider:
         return f"{wider[0][0].upper()}{wider[0][1:]}"
@@ -119,8 +119,9 @@ def _repair(answer: Solved) -> str | None:
 
 
 def _left_out(remedy: Remedy, conflict: Conflict) -> str:
-    text = next(member.text for member in conflict.members if member.name == remedy.without)
-    return f"Without {remedy.without} ({_short(text)}): {_then(remedy) or 'satisfiable.'}"
+    texts = {member.name: f" ({_short(member.text)})" for member in conflict.members}
+    which = " and ".join(f"{name}{texts.get(name, '')}" for name in remedy.without)
+    return f"Without {which}: {_then(remedy) or 'satisfiable.'}"
 
 
 def _wider(remedy: Remedy) -> str:

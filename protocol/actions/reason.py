@@ -69,8 +69,8 @@ class Member(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Remedy(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One change after which the constraints can hold."""
 
-    without: str = ""
-    """The constraint to leave out."""
+    without: list[str] = []
+    """The constraints to leave out."""
     ranges: dict[str, list[str]] = {}
     """Variables by the range to declare in place of theirs; the smallest that is wide enough."""
     model: dict[str, Any] | None = None

@@ -5,7 +5,7 @@ either can see which of them it meant (docs/decisions/029).
 """
 
 import copy
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -21,6 +21,7 @@ from ..dsl.types import IntType, Type, spell
 from ..dsl.values import Assignment, Unreadable
 from ..encoding.model import shown
 from ..encoding.whole import encode
+from .conflict import explain
 from .engine import Engine, Result
 
 _LEFT_OUT_MAX: Final = 3
@@ -30,20 +31,30 @@ _UP_DOWN_BOTH: Final = (((0, 1), (1, 0)), ((1, 1),))
 
 
 def remedies(problem: Problem, conflict: Conflict, budget: Budget) -> list[Remedy]:
-    """Each constraint that helps when it is left out, then the smallest widening of the ranges that take part.
+    """What helps when it is left out, one constraint or two, then the smallest widening of the ranges that take part.
 
     Ranges that rule out one constraint alone are what is wrong; leaving that constraint out is then not offered.
     """
-    found: list[Remedy] = []
-    if not conflict.ranges or len(conflict.members) > 1:
-        for member in [one for one in conflict.members if one.dropping_it_helps][:_LEFT_OUT_MAX]:
-            at = next(at for at, item in enumerate(problem.constraints) if _said(item) == (member.name, member.text))
-            rest = [item for other, item in enumerate(problem.constraints) if other != at]
-            attempt = _Attempt(msgspec.structs.replace(problem, constraints=rest), budget)
-            if attempt.result == "sat":
-                found.append(attempt.remedy(without=member.name))
+    alone_in_ranges = bool(conflict.ranges) and len(conflict.members) == 1
+    found = [] if alone_in_ranges else _left_out(problem, conflict, budget)
     wider = _wider(problem, conflict, budget) if conflict.ranges else None
     return [*found, wider] if wider else found
+
+
+def _left_out(problem: Problem, conflict: Conflict, budget: Budget, before: tuple[str, ...] = ()) -> list[Remedy]:
+    """What holds without each constraint that helps; where no single one does, without one and another."""
+    helpful = [member for member in conflict.members if member.dropping_it_helps]
+    found: dict[frozenset[str], Remedy] = {}
+    for member in (helpful or ([] if before else conflict.members))[:_LEFT_OUT_MAX]:
+        at = next(at for at, item in enumerate(problem.constraints) if _said(item) == (member.name, member.text))
+        rest = [item for other, item in enumerate(problem.constraints) if other != at]
+        attempt = _Attempt(msgspec.structs.replace(problem, constraints=rest), budget)
+        names = (*before, member.name)
+        if attempt.result == "sat":
+            found[frozenset(names)] = attempt.remedy(without=names)
+        elif not before and (other := attempt.conflict()):
+            found |= {frozenset(one.without): one for one in _left_out(attempt.problem, other, budget, names)}
+    return list(found.values())[:_LEFT_OUT_MAX]
 
 
 def _said(item: Item) -> tuple[str, str]:
@@ -54,7 +65,7 @@ class _Attempt:
     """One changed problem, solved."""
 
     def __init__(self, problem: Problem, budget: Budget) -> None:
-        self._problem, self._budget = problem, budget
+        self.problem, self._budget = problem, budget
         self._engine: Engine | None = None
         self._values: Assignment | None = None
         self.result: Result = "unknown"
@@ -65,24 +76,30 @@ class _Attempt:
         self._engine = Engine(problem, encoded.encoder, encoded.parts, budget)
         self.result, self._values = self._engine.find(*encoded.hard)
 
-    def remedy(self, *, without: str = "", ranges: Mapping[str, list[str]] | None = None) -> Remedy:
+    def conflict(self) -> Conflict | None:
+        """Why this one has no solution either."""
+        if self._engine is None or self.result != "unsat":
+            return None
+        return explain(self._engine.tracked(self.problem.constraints), self._budget)
+
+    def remedy(self, *, without: Sequence[str] = (), ranges: Mapping[str, list[str]] | None = None) -> Remedy:
         """What was changed, and the solution, where the constraints alone say what is wanted."""
-        remedy = Remedy(without=without, ranges=dict(ranges or {}))
-        plain = not (self._problem.soft or self._problem.options or self._problem.objective)
+        remedy = Remedy(without=list(without), ranges=dict(ranges or {}))
+        plain = not (self.problem.soft or self.problem.options or self.problem.objective)
         if self._engine is None or self._values is None or not plain or not self._verified(self._values):
             return remedy
         differs = self._engine.differs(self._values)
         other = "unsat" if differs is None else self._engine.check(differs)
         return msgspec.structs.replace(
             remedy,
-            model=shown(self._problem.declarations, self._values),
+            model=shown(self.problem.declarations, self._values),
             unique=None if other == "unknown" else other == "unsat",
         )
 
     def _verified(self, values: Assignment) -> bool:
-        evaluator = Evaluator(self._problem.declarations, values)
+        evaluator = Evaluator(self.problem.declarations, values)
         try:
-            return all(evaluator.holds(item.node) for item in self._problem.constraints)
+            return all(evaluator.holds(item.node) for item in self.problem.constraints)
         except (Unreadable, ZeroDivisionError, OverflowError, RecursionError):
             return False
 
