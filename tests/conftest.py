@@ -15,12 +15,11 @@ def nothing_is_left_running(request):
     """Each test ends with the child processes it started with, shared daemons of its module left out."""
     before = {p.pid for p in psutil.Process().children(recursive=True)}
     yield
-    shared = set()
-    for name in ("stack",):
-        if name in request.fixturenames:
-            shared |= {p.pid for p in request.getfixturevalue(name).processes()}
-    after = {p for p in psutil.Process().children(recursive=True) if p.pid not in before | shared}
-    _, alive = psutil.wait_procs(list(after), timeout=5)
+    after = {p for p in psutil.Process().children(recursive=True) if p.pid not in before}
+    shared: set[int] = set()  # looked up last: what the daemon starts in between is its own
+    if "stack" in request.fixturenames:
+        shared = {p.pid for p in request.getfixturevalue("stack").processes()}
+    _, alive = psutil.wait_procs([p for p in after if p.pid not in shared], timeout=5)
     left = [" ".join(_cmdline(p)) for p in alive]
     assert not left, f"still running: {left}"
 
