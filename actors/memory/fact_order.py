@@ -28,7 +28,7 @@ FACTS_FITTED: Final = 600
 FACT_EDGES_MAX: Final = 20_000
 PATHS_RUN: Final = 3
 UNKNOWN_FIT: Final = 0.35
-"""The fit of a fact that has no vector yet: what a related one typically has."""
+"""The fit of a fact that has no vector yet, and what a fact of a taught node has beside its own: a related one's."""
 
 
 def by_walk(
@@ -37,6 +37,7 @@ def by_walk(
     nodes: Ints,
     seeds: Scored,
     ends: Ends,
+    taught: Ints,
     cosines: Cosines,
     tuning: Tuning,
     limit: int,
@@ -46,6 +47,8 @@ def by_walk(
     Args:
         nodes: vertices of nodes that the walk reached, by mass.
         seeds: facts that search found; ends: subject and object of those that count.
+        taught: vertices of nodes that the question was taught to mean. Its words say nothing of their names, so their
+            facts are likened to it too little.
     """
     facts, start, target, weight = _around(graph, nodes[:FACT_NODES], ends)
     from_mass, to_mass = walk.mass_at(start), walk.mass_at(target)
@@ -53,11 +56,12 @@ def by_walk(
     flow = weight * (from_mass / _divisor(graph, start) + to_mass / _divisor(graph, target))
     if len(facts) > 2 * FACTS_FITTED:
         most = np.argpartition(-held, 2 * FACTS_FITTED)[: 2 * FACTS_FITTED]
-        facts, held, flow = facts[most], held[most], flow[most]
+        facts, start, target, held, flow = facts[most], start[most], target[most], held[most], flow[most]
     facts, once = np.unique(facts, return_index=True)  # a fact is met from both its ends, with the same figures
     held, flow = held[once], flow[once]
+    meant = (np.isin(start, taught) | np.isin(target, taught))[once]
     found = cosines(facts)
-    fit = np.where(np.isnan(found), UNKNOWN_FIT, np.maximum(found, 0.0) + 0.05)
+    fit = np.where(np.isnan(found), UNKNOWN_FIT, np.maximum(found, 0.0) + 0.05 + UNKNOWN_FIT * meant)
     asked = held / (held.max(initial=0.0) or 1.0) * fit**tuning.fit
     for fact, score in seeds[: tuning.facts]:
         asked[facts == fact] += tuning.seed_fact * score

@@ -219,7 +219,10 @@ class Recaller:
 
     def _rank_facts(self, graph: Graph, walk: pagerank.Walk, nodes: Ints, seeds: Scored) -> Scored:
         limit = self._question.max_facts
-        asked, lead = fact_order.by_walk(graph, walk, nodes, seeds, self._ends, self._cosines, self._tuning, limit)
+        taught = vertex_of_node(np.array(list(self._question.lifted), np.int64))
+        asked, lead = fact_order.by_walk(
+            graph, walk, nodes, seeds, self._ends, taught, self._cosines, self._tuning, limit
+        )
         named = np.array(list(dict.fromkeys(self._named)), np.int64)
         known = fact_paths.Known(self._substrate.parts.of, self._cosines)
         paths = fact_paths.rank(graph, vertex_of_node(named), known, limit)

@@ -103,13 +103,30 @@ def test_the_first_place_is_what_is_asked_for_and_every_fact_comes_once():
     assert fact_order.in_turns([], [], [], 99) == []
 
 
+NOBODY = np.zeros(0, np.int64)
+
+
 def test_a_fact_of_an_entity_with_itself_is_told_although_no_walk_goes_along_it():
     facts = [(1, GENDER, 9)]
     graph = graph_of(facts)
     walk = push(graph, np.array([2]), np.ones(1))
     cosines = np.array([0.0, 0.1, 0.9], np.float32)
     asked, lead = fact_order.by_walk(
-        graph, walk, np.array([2, 18]), [(2, 0.9)], {2: (1, 1)}, lambda ids: cosines[ids], Tuning(), 99
+        graph, walk, np.array([2, 18]), [(2, 0.9)], {2: (1, 1)}, NOBODY, lambda ids: cosines[ids], Tuning(), 99
     )
     assert asked == [2, 1]
     assert sorted(lead) == [1, 2]
+
+
+@pytest.mark.parametrize("unlike", [-0.2, 0.0, 0.1, 0.3])
+def test_what_a_taught_entity_does_comes_before_facts_whose_names_resemble_the_question(unlike):
+    """The question's words say nothing of the entity's name, so its facts resemble it less than others do by chance."""
+    facts = [(1, GENDER, 9), *((other, GENDER, 50 + other) for other in range(10, 20))]
+    graph = graph_of(facts)
+    walk = push(graph, np.array([2, *range(20, 40, 2)]), np.array([1.0, *[0.1] * 10]))
+    cosines = np.array([0.0, unlike, *[0.3 + at / 50 for at in range(10)]], np.float32)
+    nodes = walk.vertices[np.argsort(-walk.mass)]
+    asked, _ = fact_order.by_walk(graph, walk, nodes, [], {}, np.array([2]), lambda ids: cosines[ids], Tuning(), 99)
+    assert asked[0] == 1
+    untaught, _ = fact_order.by_walk(graph, walk, nodes, [], {}, NOBODY, lambda ids: cosines[ids], Tuning(), 99)
+    assert (untaught[0] == 1) == (unlike > 0)  # the walk alone puts it first where it resembles the question too
