@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -210,8 +210,9 @@ def open_memory(
         keeper.append(Remembering(inner))
         return keeper[0]
 
-    with tempfile.TemporaryDirectory(prefix="chrysalis-bench-") as folder:
-        actor = BenchActor(path or Path(folder) / "memory.db", embeddings=EmbedService(choice, loader=load))
+    with ExitStack() as own:  # a process that may be killed makes no folder that nobody would clear away
+        file = path or Path(own.enter_context(tempfile.TemporaryDirectory(prefix="chrysalis-bench-"))) / "memory.db"
+        actor = BenchActor(file, embeddings=EmbedService(choice, loader=load))
         with anyio.from_thread.start_blocking_portal() as portal, portal.wrap_async_context_manager(actor.running()):
             try:
                 yield Memory(portal, actor, gate)
