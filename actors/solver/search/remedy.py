@@ -69,6 +69,8 @@ class _Attempt:
         self._engine: Engine | None = None
         self._values: Assignment | None = None
         self.result: Result = "unknown"
+        if budget.spent():
+            return
         try:
             encoded = encode(problem)
         except ProblemError:  # what fitted the ranges that were declared need not fit others

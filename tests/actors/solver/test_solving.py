@@ -2,6 +2,9 @@
 
 import pytest
 
+from actors.solver import solve
+from actors.solver.clock import Budget
+from actors.solver.search import remedy
 from actors.solver.search.engine import Engine
 from protocol.actions.reason import ACTIONS
 
@@ -260,6 +263,17 @@ def test_where_no_single_constraint_helps_two_are_left_out():
         again = ask(vars=dict.fromkeys("abcd", "int 1..4"), constraints=left)
         assert (again["result"], again["unique"]) == ("sat", one["unique"])
     assert said.outcome.next_action.startswith("Leave out what was not meant. Without c")
+
+
+def test_no_remedy_is_looked_for_once_the_time_for_explaining_is_over(monkeypatch):
+    """Reading a large problem anew takes time that no solver's timeout bounds."""
+    encoded = []
+    monkeypatch.setattr(remedy, "encode", encoded.append)
+    monkeypatch.setattr(solve, "remedies", lambda problem, conflict, _: remedy.remedies(problem, conflict, Budget(0.0)))
+    said = ask(vars=dict.fromkeys("abc", "int 1..2"), constraints=["all_different(a, b, c)"])
+    assert said["conflict"]["ranges"]
+    assert "remedies" not in said["conflict"]
+    assert not encoded
 
 
 def test_three_conflicts_are_met_one_after_the_other():
