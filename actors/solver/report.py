@@ -105,7 +105,7 @@ def _repair(answer: Solved) -> str | None:
         return " ".join([*which, *left_out, *(f"Or {text}" for text in wider)])
     if wider:
         return f"{wider[0][0].upper()}{wider[0][1:]}"
-    if conflict.ranges:
+    if conflict.ranges and len(conflict.members) == 1:
         told = "; ".join(
             f"{listing(names, _SHOWN)}: {range_}" for range_, names in list(conflict.ranges.items())[:_SHOWN]
         )

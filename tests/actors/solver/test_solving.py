@@ -274,6 +274,9 @@ def test_no_remedy_is_looked_for_once_the_time_for_explaining_is_over(monkeypatc
     assert said["conflict"]["ranges"]
     assert "remedies" not in said["conflict"]
     assert not encoded
+    assert said.outcome.next_action == "Widen these ranges in vars (a, b, c: int 1..2), or leave out c1."
+    said = ask(vars=dict.fromkeys("abc", "int 1..2"), constraints=["a < b", "b < c"])
+    assert said.outcome.next_action == "Leave out one of these and the rest is satisfiable: c1, c2."
 
 
 def test_three_conflicts_are_met_one_after_the_other():
